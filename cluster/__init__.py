@@ -1,0 +1,1 @@
+"""Everything that a client or an operator touches: job store, planner, coordinator, executors, command line."""

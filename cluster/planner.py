@@ -1,0 +1,169 @@
+"""Planning a rollout: pure functions from a request to a normalised question, its content keys, and the missing tasks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from cluster.schemas import RolloutRequest
+from cluster.store import TrialRange
+from engine.errors import InputError
+from engine.evaluator import Evaluator
+from engine.notation import format_play, parse_play
+from engine.position import Offer, Position, parse_position
+from engine.rollout import RESULT_VERSION, Candidate, RolloutSettings
+from engine.rules import RuleSet, describe, rule_set
+from engine.search import rank_plays
+from workers.tasks import RolloutTask
+
+
+@dataclass(frozen=True)
+class PlannedCandidate:
+    """A candidate with its name: standard notation, or None for the position before the roll."""
+
+    play: str | None
+    start: Candidate
+    series: str
+    """Content key of its trials."""
+
+
+@dataclass(frozen=True)
+class RolloutQuestion:
+    """What is asked, in one normal form: two requests that mean the same have the same `key`."""
+
+    position: Position
+    settings: RolloutSettings
+    candidates: tuple[PlannedCandidate, ...]
+    trials: int
+    block: int
+    net: str
+    key: str
+
+    @property
+    def rules(self) -> RuleSet:
+        """The rule set."""
+        return self.settings.rules
+
+
+def plan(request: RolloutRequest, evaluator: Evaluator) -> RolloutQuestion:
+    """Normalise a request; `evaluator` (with the net that will play) picks the candidates where none are named.
+
+    Raises:
+        InputError: a field that cannot be understood, an illegal or repeated play, plays without dice.
+    """
+    position = parse_position(request.position)
+    if position.offer is not Offer.NONE:
+        raise InputError("position", request.position, "a position without a standing cube offer")
+    rules = rule_set(request.rules)
+    settings = RolloutSettings(
+        rules=rules,
+        seed=request.seed,
+        level=request.level,
+        truncate=request.truncate,
+        variance_reduction=request.variance_reduction,
+    )
+    net = evaluator.net.digest
+    candidates = tuple(
+        PlannedCandidate(play, start, series_key(net, settings, start))
+        for play, start in _candidates(request, position, rules, evaluator)
+    )
+    key = _hash({"kind": "rollout", "trials": request.trials, "candidates": [[c.play, c.series] for c in candidates]})
+    return RolloutQuestion(position, settings, candidates, request.trials, request.block, net, key)
+
+
+def _candidates(
+    request: RolloutRequest, position: Position, rules: RuleSet, evaluator: Evaluator
+) -> list[tuple[str | None, Candidate]]:
+    board, dice = position.board, position.dice
+    if dice is None:
+        if request.plays:
+            raise InputError("play", request.plays[0], "no plays, because the position has no dice")
+        return [(None, Candidate.before_roll(board))]
+    if request.plays:
+        afters = [parse_play(text, board, dice, rules) for text in request.plays]
+        seen: dict[bytes, str] = {}
+        for text, after in zip(request.plays, afters, strict=True):
+            if after.tobytes() in seen:
+                raise InputError("play", text, f"each play once ({seen[after.tobytes()]} leads to the same position)")
+            seen[after.tobytes()] = text
+    else:
+        afters = [ranked.after for ranked in rank_plays(evaluator, board, dice, rules)[: request.candidates]]
+    return [(format_play(board, after, dice, rules), Candidate.after_play(after)) for after in afters]
+
+
+def series_key(net: str, settings: RolloutSettings, candidate: Candidate) -> str:
+    """Content key of a candidate's trials: everything that any bit of them depends on, and nothing else."""
+    return _hash(
+        {
+            "version": RESULT_VERSION,
+            "net": net,
+            "rules": {k: v for k, v in describe(settings.rules).items() if k != "name"},
+            "seed": settings.seed,
+            "level": settings.level,
+            "truncate": settings.truncate,
+            "variance_reduction": settings.variance_reduction,
+            "board": [int(count) for count in candidate.board],
+            "mover_rolls": candidate.mover_rolls,
+        }
+    )
+
+
+def _hash(content: Mapping[str, object]) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def missing_ranges(known: Sequence[TrialRange], within: TrialRange) -> list[TrialRange]:
+    """The parts of `within` that no known range covers, in rising order."""
+    gaps: list[TrialRange] = []
+    at = within.first
+    for trials in sorted(known):
+        if trials.stop <= at:
+            continue
+        if trials.first >= within.stop:
+            break
+        if trials.first > at:
+            gaps.append(TrialRange(at, trials.first - at))
+        at = trials.stop
+    if at < within.stop:
+        gaps.append(TrialRange(at, within.stop - at))
+    return gaps
+
+
+def blocks_of(question: RolloutQuestion) -> list[TrialRange]:
+    """The question's trials cut at multiples of its block size."""
+    return [
+        TrialRange(first, min(question.block, question.trials - first))
+        for first in range(0, question.trials, question.block)
+    ]
+
+
+def missing_tasks(
+    question: RolloutQuestion, known: Mapping[str, Sequence[TrialRange]]
+) -> Iterator[tuple[TrialRange, list[RolloutTask]]]:
+    """For each block that is not fully known, the tasks that complete it; candidates with the same gap share a task.
+
+    Args:
+        known: ranges already computed, by series.
+    """
+    for block in blocks_of(question):
+        wanting: dict[TrialRange, list[PlannedCandidate]] = {}
+        for candidate in question.candidates:
+            for gap in missing_ranges(known.get(candidate.series, ()), block):
+                wanting.setdefault(gap, []).append(candidate)
+        if wanting:
+            yield (
+                block,
+                [
+                    RolloutTask(
+                        question.settings,
+                        tuple(c.start for c in candidates),
+                        tuple(c.series for c in candidates),
+                        gap.first,
+                        gap.count,
+                    )
+                    for gap, candidates in wanting.items()
+                ],
+            )

@@ -1,0 +1,249 @@
+"""The models at the edge: what clients send and what they get. Unknown fields are refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from engine.errors import InputError
+from engine.evaluator import Valuation
+from engine.outcome import NAMES
+
+MAX_TRIALS = 1_000_000
+MAX_CANDIDATES = 20
+
+
+class Model(BaseModel):
+    """Frozen, and strict about names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class RolloutRequest(Model):
+    """A rollout as a client asks for it."""
+
+    position: Annotated[str, Field(min_length=1, max_length=200)]
+    """XGID or GNU `positionID:matchID`."""
+    plays: tuple[Annotated[str, Field(min_length=1, max_length=100)], ...] = Field(default=(), max_length=MAX_CANDIDATES)
+    """Exactly these candidates; empty: the best ones by 1-ply."""
+    candidates: int = Field(default=5, ge=1, le=MAX_CANDIDATES)
+    trials: int = Field(default=1296, ge=1, le=MAX_TRIALS)
+    level: int = 1
+    truncate: int | None = None
+    seed: int = 1
+    variance_reduction: bool = True
+    block: int = Field(default=36, ge=1, le=10_368)
+    """Trials a task; changes nothing in the result."""
+    rules: str = "international"
+
+
+class Probabilities(Model):
+    """Cumulative probabilities in the view of the player on roll in the question."""
+
+    win: float
+    win_gammon: float
+    win_backgammon: float
+    lose_gammon: float
+    lose_backgammon: float
+
+    @staticmethod
+    def of(values: list[float] | tuple[float, ...]) -> Probabilities:
+        """From the five numbers in their fixed order."""
+        return Probabilities(**dict(zip(NAMES, values, strict=True)))
+
+    def values(self) -> tuple[float, ...]:
+        """The five numbers in their fixed order."""
+        return tuple(getattr(self, name) for name in NAMES)
+
+
+class CandidateResult(Model):
+    """One candidate of a rollout; equities are cubeless, in points, in the view of the player on roll."""
+
+    play: str | None
+    """Standard notation; null for a position before the roll."""
+    level: int
+    """Plies (counted from 1) with which both sides played."""
+    equity: float
+    se: float
+    """Standard error of `equity`."""
+    difference: float
+    """To the best candidate, on the same dice: zero or negative."""
+    difference_se: float
+    probabilities: Probabilities
+    probabilities_se: Probabilities
+    trials: int
+    luck: float
+    """Mean luck over the trials; within a few `luck_se` of zero."""
+    luck_se: float
+
+
+class RolloutResult(Model):
+    """Everything in a rollout's answer that depends on the question alone: the same bytes from any farm."""
+
+    xgid: str
+    rules: str
+    net: str
+    """Digest of the net."""
+    seed: int
+    truncate: int | None
+    variance_reduction: bool
+    candidates: tuple[CandidateResult, ...]
+    """Best first."""
+
+
+class Provenance(Model):
+    """Where an answer came from."""
+
+    key: str
+    """Content key of the question."""
+    net: str
+    seed: int
+    result_version: int
+    device: str
+    executor: str
+    workers: int
+    blocks: int
+    blocks_from_cache: int
+    trials_from_cache: int
+    """Over all candidates."""
+    retries: int
+    """Blocks that were run again because their worker died."""
+    versions: dict[str, str]
+    mlflow_run: str | None = None
+
+
+class Timing(Model):
+    """How long an answer took."""
+
+    seconds: float
+    trials_per_second: float
+    """Trials computed in this run (all candidates) by wall time; 0 when all came from the cache."""
+
+
+class RolloutReport(Model):
+    """The JSON document of `gammonfarm rollout`."""
+
+    result: RolloutResult
+    provenance: Provenance
+    timing: Timing
+
+
+class PlayValue(Model):
+    """A ranked play."""
+
+    play: str
+    equity: float
+    difference: float
+    """To the best play: zero or negative."""
+    probabilities: Probabilities
+    level: int
+
+
+class EvaluationReport(Model):
+    """The JSON document of `gammonfarm evaluate`: the position before the roll and, with dice, the plays, best first."""
+
+    xgid: str
+    gnu_id: str
+    rules: str
+    net: str
+    level: int
+    equity: float
+    """Cubeless; with dice the value of the best play."""
+    probabilities: Probabilities
+    plays: tuple[PlayValue, ...] = ()
+
+
+class PerftReport(Model):
+    """The JSON document of `gammonfarm perft`."""
+
+    xgid: str
+    rules: str
+    depth: int
+    plays: int
+    weighted: int
+    seconds: float
+
+
+class ConversionReport(Model):
+    """The JSON document of `gammonfarm convert`."""
+
+    xgid: str
+    gnu_position_id: str
+    gnu_match_id: str
+    pips: tuple[int, int]
+    """Player on roll, opponent."""
+    borne_off: tuple[int, int]
+    on_roll: str
+    board: tuple[int, ...]
+    """26 places in the view of the player on roll: 0 = opponent's bar, 25 = own bar."""
+
+
+class CheckerBenchmark(Model):
+    """Checker play on a file of decisions with known answers."""
+
+    meq_per_decision: float
+    interval95: tuple[float, float]
+    decisions: int
+    error_rate: float
+    """500 times the mean loss (the scale of PR)."""
+    first_choice: float
+    unlisted: float
+
+
+class BenchmarkReport(Model):
+    """The JSON document of `gammonfarm benchmark`."""
+
+    file: str
+    net: str
+    level: int
+    checker: CheckerBenchmark
+    seconds: float
+
+
+class Service(Model):
+    """One thing that `gammonfarm doctor` looked at."""
+
+    name: str
+    ok: bool
+    configured: str
+    """Where it is looked for, and by which setting."""
+    detail: str
+
+
+class DoctorReport(Model):
+    """The JSON document of `gammonfarm doctor`."""
+
+    ok: bool
+    services: tuple[Service, ...]
+    versions: dict[str, str]
+
+
+M = TypeVar("M", bound=Model)
+
+
+def parse_request(model: type[M], fields: dict[str, Any]) -> M:
+    """Build a request.
+
+    Raises:
+        InputError: names the first field that doesn't fit, its value and what was expected.
+    """
+    try:
+        return model.model_validate(fields)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = ".".join(str(part) for part in first["loc"]) or model.__name__
+        raise InputError(name, first.get("input"), _expectation(model, str(first["loc"][0]), first["msg"])) from None
+
+
+def _expectation(model: type[Model], field: str, message: str) -> str:
+    info = model.model_fields.get(field)
+    bounds = {type(m).__name__: m for m in info.metadata} if info else {}
+    if "Ge" in bounds and "Le" in bounds:
+        return f"a whole number from {bounds['Ge'].ge} to {bounds['Le'].le}"
+    return message[0].lower() + message[1:]
+
+
+def probabilities_of(value: Valuation) -> Probabilities:
+    """The probabilities of a valuation."""
+    return Probabilities.of(value.outcome)

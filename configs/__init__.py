@@ -1,0 +1,1 @@
+"""Data, not code: recipes, presets, profiles."""

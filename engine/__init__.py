@@ -1,0 +1,4 @@
+"""The game of backgammon and its evaluation: rules, kernels, network, search, rollouts, statistics.
+
+Nothing in this package knows of Ray, Redis, MLflow or HTTP.
+"""

@@ -1,0 +1,94 @@
+"""Rollouts: what is asked, and the trials that answer it.
+
+A trial is a pure function of (net, settings, candidate, trial number), so any range of trials can be computed anywhere and
+kept for ever; everything that depends on several trials or candidates is made from the rows in `engine.tally`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.board import Board, flip
+from engine.errors import InputError
+from engine.kernels.rollout import roll_trials
+from engine.rules import RuleSet
+from engine.scratch import make_scratch
+from engine.search import check_level
+from engine.weights import Net, quantise
+
+RESULT_VERSION = 1
+"""Raised whenever the same question would get other bits: part of every content key."""
+
+ROW = 10
+"""Numbers a trial leaves: five outcomes, then the luck in each of them (1/2**20, view of the question's mover)."""
+
+TrialRows = NDArray[np.int32]  # int32[N, ROW]
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutSettings:
+    """How trials are played; together with the net and the candidate it fixes every bit of every trial."""
+
+    rules: RuleSet
+    seed: int = 1
+    level: int = 1
+    """Plies (counted from 1) with which both sides choose their plays."""
+    truncate: int | None = None
+    """Half-moves after which the network's value ends a trial; None plays to the end."""
+    variance_reduction: bool = True
+
+    def __post_init__(self) -> None:
+        check_level(self.level)
+        if not 0 <= self.seed < 2**63:
+            raise InputError("seed", self.seed, "a whole number from 0 to 2**63 - 1")
+        if self.truncate is not None and not 1 <= self.truncate <= 1000:
+            raise InputError("truncate", self.truncate, "a whole number of half-moves from 1 to 1000")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """Where the trials of one candidate start."""
+
+    board: Board
+    """View of the player who rolls first."""
+    mover_rolls: bool
+    """Whether he is the question's mover (a position before the roll) or his opponent (the position after a play)."""
+
+    @staticmethod
+    def after_play(after: Board) -> Candidate:
+        """The position after a play (`after` in the mover's view)."""
+        return Candidate(flip(after), mover_rolls=False)
+
+    @staticmethod
+    def before_roll(board: Board) -> Candidate:
+        """The mover's position before his roll."""
+        return Candidate(np.array(board), mover_rolls=True)
+
+
+class Roller:
+    """Plays trials with one net on one thread."""
+
+    def __init__(self, net: Net) -> None:
+        self._weights = quantise(net)
+        self._scratch = make_scratch(net.width)
+
+    def trials(self, candidate: Candidate, settings: RolloutSettings, first: int, count: int) -> TrialRows:
+        """Rows int32[count, ROW] of trials `first .. first + count - 1`."""
+        rows = np.zeros((count, ROW), dtype=np.int32)
+        roll_trials(
+            candidate.board,
+            candidate.mover_rolls,
+            settings.seed,
+            first,
+            settings.truncate or 0,
+            settings.variance_reduction,
+            settings.rules.move_flags,
+            settings.rules.utility,
+            self._weights,
+            self._scratch,
+            rows,
+        )
+        return rows

@@ -1,0 +1,91 @@
+"""Rule sets as data: what differs between the ways the game is played.
+
+Sources: the rules digest of the project (sections 1.5, 1.7, 1.9-1.14). Where that digest leaves a question open, the
+field's docstring says which reading was taken.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import InputError
+
+HIT_AND_RUN_BAN = 1
+FORCED_BEAR_OFF = 2
+
+
+class Opening(enum.Enum):
+    """How a game starts."""
+
+    KEEP_OPENING_DICE = "keep"
+    """Both opening dice are the first move: never a double, 15 openings."""
+    WINNER_REROLLS = "reroll"
+    """The winner of the opening roll rolls both dice again: 21 openings."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """One way to play. Frozen: a rollout, a net and a match each belong to exactly one rule set."""
+
+    name: str
+    opening: Opening = Opening.KEEP_OPENING_DICE
+    winner_starts_next: bool = False
+    backgammon_counts: bool = True
+    """A backgammon scores 3; otherwise it counts as a gammon, 2."""
+    cube: bool = True
+    hit_and_run_ban: bool = False
+    """A home point on which the mover hit this turn keeps at least one own checker until the turn ends. Steps are
+    filtered before the dice are counted, so a die may be lost to the ban."""
+    forced_bear_off: bool = False
+    """While any die not yet played can bear off a checker now, the next step must bear off (reading B: per step, any
+    remaining die; steps are filtered before the dice are counted)."""
+
+    @property
+    def move_flags(self) -> int:
+        """Bit set that the legal-plays kernel takes."""
+        return HIT_AND_RUN_BAN * self.hit_and_run_ban | FORCED_BEAR_OFF * self.forced_bear_off
+
+    @property
+    def utility(self) -> NDArray[np.int64]:
+        """int64[5]: cubeless money equity is `utility @ outcome - 1`, outcome cumulative from the same view."""
+        third = int(self.backgammon_counts)
+        return np.array([2, 1, third, -1, -third], dtype=np.int64)
+
+
+INTERNATIONAL = RuleSet("international")
+TAVLA = RuleSet(
+    "tavla",
+    opening=Opening.WINNER_REROLLS,
+    winner_starts_next=True,
+    backgammon_counts=False,
+    cube=False,
+)
+_OPTIONS = {"hit-and-run-ban": "hit_and_run_ban", "forced-bear-off": "forced_bear_off"}
+_NAMED = {rules.name: rules for rules in (INTERNATIONAL, TAVLA)}
+
+
+def rule_set(name: str) -> RuleSet:
+    """Look up a rule set: `international`, `tavla`, or either with options as `tavla+hit-and-run-ban+forced-bear-off`.
+
+    Raises:
+        InputError: unknown name or option.
+    """
+    base, *options = name.split("+")
+    rules = _NAMED.get(base)
+    if rules is None or any(option not in _OPTIONS for option in options):
+        known = ", ".join(_NAMED)
+        raise InputError("rules", name, f"one of {known}, optionally with +{' +'.join(_OPTIONS)}")
+    chosen = sorted(set(options), key=list(_OPTIONS).index)
+    for option in chosen:
+        rules = replace(rules, **{_OPTIONS[option]: True})
+    return replace(rules, name="+".join([base, *chosen]))
+
+
+def describe(rules: RuleSet) -> dict[str, object]:
+    """All fields as plain data, for content keys and provenance."""
+    values = {f.name: getattr(rules, f.name) for f in fields(rules)}
+    return {key: value.value if isinstance(value, enum.Enum) else value for key, value in values.items()}

@@ -1,0 +1,29 @@
+"""Work space for the kernels: one per thread, made once, never shared."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.kernels.facts import FACTS, WIDTH
+from engine.kernels.moves import MAX_PLAYS
+from engine.kernels.network import SECOND, Scratch
+
+
+def make_scratch(width: int) -> Scratch:
+    """Buffers for a network whose first layer is `width` wide."""
+    return Scratch(
+        plays=np.zeros((MAX_PLAYS, 26), dtype=np.int8),
+        changed=np.zeros(MAX_PLAYS, dtype=np.int64),
+        keys=np.zeros(MAX_PLAYS, dtype=np.uint64),
+        work=np.zeros(26, dtype=np.int8),
+        facts=np.zeros((2, FACTS), dtype=np.int64),
+        sums=np.zeros((2, 6), dtype=np.int64),
+        base=np.zeros(width, dtype=np.int16),
+        total=np.zeros(width, dtype=np.int16),
+        active=np.zeros(width, dtype=np.int16),
+        pairs=np.zeros((WIDTH + 4, 2), dtype=np.int64),
+        hidden=np.zeros(SECOND, dtype=np.int16),
+        logits=np.zeros(SECOND, dtype=np.int64),
+        outcomes=np.zeros((MAX_PLAYS, 5), dtype=np.int64),
+        equities=np.zeros(MAX_PLAYS, dtype=np.int64),
+    )

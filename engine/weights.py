@@ -1,0 +1,149 @@
+"""Weights on disk: safetensors with a specification in the header, a digest, and the integer twin made on loading."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from engine.errors import InputError
+from engine.kernels.facts import PIP_DIFFERENCE_VALUES, ROWS, SIDE_FACTS
+from engine.kernels.network import ACTIVATION_BITS, CLASSES, CLIP_STEPS, DIRECT, SECOND, WEIGHT_BITS, IntNet
+from engine.outcome import OUTCOMES
+
+FORMAT = "gammonfarm-net-1"
+Arrays = Mapping[str, NDArray[np.float32]]
+
+
+def inputs_digest() -> str:
+    """Names the inputs of the network: a net only fits the board facts it was trained with."""
+    text = json.dumps([SIDE_FACTS, PIP_DIFFERENCE_VALUES])
+    return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+
+
+def _shapes(width: int) -> dict[str, tuple[int, ...]]:
+    return {
+        "table": (CLASSES * ROWS, width),
+        "bias": (CLASSES, width),
+        "second": (CLASSES, width, SECOND),
+        "second_bias": (CLASSES, SECOND),
+        "last": (CLASSES, SECOND - DIRECT, OUTCOMES),
+        "last_bias": (CLASSES, OUTCOMES),
+    }
+
+
+def digest_of(arrays: Arrays) -> str:
+    """Hex digest of the weights alone: names, shapes and bits."""
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name], dtype="<f4")
+        digest.update(f"{name}{array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Net:
+    """A trained network: its float weights, their digest, and the specification it was saved with."""
+
+    arrays: Arrays
+    digest: str
+    description: Mapping[str, str]
+
+    @property
+    def width(self) -> int:
+        """Width of the first layer."""
+        return int(self.arrays["bias"].shape[1])
+
+
+def make_net(arrays: Arrays, description: Mapping[str, str] | None = None) -> Net:
+    """Check the arrays and name them by their digest.
+
+    Raises:
+        InputError: a missing array, a wrong shape or a value that is not finite.
+    """
+    if "bias" not in arrays or arrays["bias"].ndim != 2:
+        raise InputError("weights", "no array 'bias'", "the arrays of a gammonfarm net")
+    for name, shape in _shapes(int(arrays["bias"].shape[1])).items():
+        if name not in arrays or arrays[name].shape != shape:
+            found = arrays[name].shape if name in arrays else "missing"
+            raise InputError(f"weights {name}", found, f"shape {shape}")
+        if not np.isfinite(arrays[name]).all():
+            raise InputError(f"weights {name}", "not finite", "finite numbers")
+    return Net(arrays, digest_of(arrays), dict(description or {}))
+
+
+def save_net(net: Net, path: Path) -> None:
+    """Write a net; the file replaces an older one only when it is complete."""
+    header = {"format": FORMAT, "inputs": inputs_digest(), "digest": net.digest, **net.description}
+    partial = path.with_name(path.name + ".partial")
+    save_file({name: np.ascontiguousarray(a) for name, a in net.arrays.items()}, partial, metadata=header)
+    partial.replace(path)
+
+
+def load_net(path: Path) -> Net:
+    """Read a net.
+
+    Raises:
+        InputError: unreadable, of another format, for other inputs, or damaged.
+    """
+    try:
+        with safe_open(path, framework="numpy") as file:
+            header = dict(file.metadata() or {})
+            arrays = {name: file.get_tensor(name) for name in file.keys()}
+    except (OSError, SafetensorError, ValueError) as error:
+        raise InputError("net", path, f"a readable safetensors file ({str(error).splitlines()[0]})") from error
+    if header.get("format") != FORMAT:
+        raise InputError("net", path, f"a file of format {FORMAT}")
+    if header.get("inputs") != inputs_digest():
+        raise InputError("net", path, f"a net for the board facts of this version ({inputs_digest()})")
+    net = make_net(arrays, header)
+    if header.get("digest") != net.digest:
+        raise InputError("net", path, f"undamaged weights (digest {header.get('digest')})")
+    return net
+
+
+def shipped_net() -> Net:
+    """The main net that comes with gammonfarm."""
+    with resources.as_file(resources.files("engine") / "nets" / "main.safetensors") as path:
+        return load_net(path)
+
+
+def quantise(net: Net) -> IntNet:
+    """The integer twin: every weight rounded to the nearest step.
+
+    Raises:
+        InputError: weights so large that 16-bit weights or 32-bit sums could overflow.
+    """
+    a = net.arrays
+    width = net.width
+    steps = 1 << ACTIVATION_BITS
+    weight_steps = 1 << WEIGHT_BITS
+    second = np.rint(np.swapaxes(a["second"], 1, 2) * weight_steps)
+    last = np.zeros((CLASSES, OUTCOMES, SECOND))
+    last[:, :, : SECOND - DIRECT] = np.rint(np.swapaxes(a["last"], 1, 2) * weight_steps)
+    table = np.rint(a["table"].reshape(CLASSES, ROWS, width) * steps)
+    bias = np.rint(a["bias"] * steps)
+    for name, array, bound in (("table", table, 2**12), ("bias", bias, 2**14), ("second", second, 2**15 - 1)):
+        if np.abs(array).max() > bound:
+            raise InputError(f"weights {name}", float(np.abs(array).max()), f"at most {bound} steps")
+    for name, array in (("second", second), ("last", last)):
+        largest = float((np.abs(array).sum(axis=-1) * CLIP_STEPS).max())
+        if largest >= 2**31:
+            raise InputError(f"weights {name}", largest, "sums that fit 32 bits")
+    return IntNet(
+        table=np.ascontiguousarray(table, dtype=np.int16),
+        bias=np.ascontiguousarray(bias, dtype=np.int16),
+        second=np.ascontiguousarray(second, dtype=np.int16),
+        second_bias=np.rint(a["second_bias"] * steps * weight_steps).astype(np.int64),
+        last=np.ascontiguousarray(last, dtype=np.int16),
+        last_bias=np.rint(a["last_bias"] * steps * weight_steps).astype(np.int64),
+    )

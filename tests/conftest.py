@@ -1,0 +1,32 @@
+"""Fixtures that many tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from cluster.ray_executor import RayExecutor
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _away_from_the_users_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test may read the user's settings, touch their data or send anything anywhere."""
+    with pytest.MonkeyPatch.context() as patch:
+        for variable in ("GAMMONFARM_REDIS_URL", "GAMMONFARM_RAY_ADDRESS", "GAMMONFARM_MLFLOW_URI"):
+            patch.delenv(variable, raising=False)
+        patch.setenv("GAMMONFARM_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+        yield
+
+
+@pytest.fixture(scope="session")
+def ray_executor() -> Iterator[RayExecutor]:
+    """Two workers on a local Ray cluster; one for the whole session, because a start costs seconds."""
+    from cluster.ray_executor import RayExecutor
+
+    executor = RayExecutor(workers=2)
+    yield executor
+    executor.close()

@@ -1,0 +1,1 @@
+"""How evaluators are made: self-play, TD learning, benchmarks, tracking."""

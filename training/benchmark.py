@@ -1,0 +1,130 @@
+"""Scoring an evaluator on recorded decisions with known answers.
+
+The file holds one JSON object a line: `pos` (GNU position ID), `match` (GNU match ID), `dice`, and `moves`, candidates
+with their equities `eq`, the first being the reference's choice. The error of a choice is how much worse its equity is than
+the first one's; a choice that isn't listed costs as much as the worst that is.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.errors import InputError
+from engine.evaluator import Evaluator
+from engine.notation import parse_play
+from engine.position import parse_position
+from engine.rules import INTERNATIONAL
+from engine.search import rank_plays
+
+
+@dataclass(frozen=True, slots=True)
+class CheckerDecision:
+    """One recorded checker decision: what each listed after-position loses against the reference's choice."""
+
+    board: tuple[int, ...]
+    dice: tuple[int, int]
+    losses: dict[bytes, float]
+    """After-position (mover's view) -> equity lost."""
+    unlisted_loss: float
+
+
+@dataclass(frozen=True, slots=True)
+class CheckerScore:
+    """Mean loss of an evaluator's choices."""
+
+    decisions: int
+    meq_per_decision: float
+    """Thousandths of a point (of the current cube) lost per decision."""
+    interval95: tuple[float, float]
+    """95 % interval of the mean, by the normal approximation, in the same unit."""
+    first_choice: float
+    """Part of decisions in which the reference's choice was found."""
+    unlisted: float
+    """Part of decisions in which the choice was none of the listed plays."""
+
+    @property
+    def error_rate(self) -> float:
+        """On the scale of PR: 500 times the mean loss."""
+        return self.meq_per_decision / 2
+
+
+def read_decisions(path: Path, limit: int | None = None) -> Iterator[CheckerDecision]:
+    """Checker decisions of a benchmark file (plain or gzip), in file order; records without plays are skipped.
+
+    Raises:
+        InputError: unreadable file or a malformed record; names the line.
+    """
+    found = 0
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                if limit is not None and found >= limit:
+                    return
+                if not line.strip():
+                    continue
+                decision = _read_record(path, number, line)
+                if decision is not None:
+                    found += 1
+                    yield decision
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise InputError("benchmark file", path, f"a readable JSON-lines file ({error})") from error
+
+
+def _read_record(path: Path, number: int, line: str) -> CheckerDecision | None:
+    try:
+        record: dict[str, Any] = json.loads(line)
+        if not record.get("moves"):
+            return None
+        position = parse_position(f"{record['pos']}:{record['match']}")
+        dice = (int(record["dice"][0]), int(record["dice"][1]))
+        best = float(record["moves"][0]["eq"])
+        losses: dict[bytes, float] = {}
+        for move in record["moves"]:
+            after = parse_play(str(move["m"]), position.board, dice, INTERNATIONAL).tobytes()
+            losses.setdefault(after, max(0.0, best - float(move["eq"])))
+        worst = max(0.0, best - min(float(move["eq"]) for move in record["moves"]))
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise InputError(f"{path.name} line {number}", line.strip(), f"a checker decision ({error})") from error
+    return CheckerDecision(tuple(int(c) for c in position.board), dice, losses, worst)
+
+
+def score_checker(evaluator: Evaluator, decisions: Iterator[CheckerDecision], level: int = 1) -> CheckerScore:
+    """Let an evaluator choose, cubeless money, and add up what its choices lose.
+
+    Raises:
+        InputError: no decisions at all, or an unknown level.
+    """
+    losses: list[float] = []
+    first = 0
+    unlisted = 0
+    for decision in decisions:
+        board = np.array(decision.board, dtype=np.int8)
+        choice = rank_plays(evaluator, board, decision.dice, INTERNATIONAL, level)[0].after.tobytes()
+        loss = decision.losses.get(choice)
+        if loss is None:
+            unlisted += 1
+            loss = decision.unlisted_loss
+        elif choice == next(iter(decision.losses)):
+            first += 1
+        losses.append(loss)
+    n = len(losses)
+    if n == 0:
+        raise InputError("benchmark file", "no decisions", "at least one record with moves")
+    mean = math.fsum(losses) / n
+    variance = math.fsum((x - mean) ** 2 for x in losses) / max(n - 1, 1)
+    half = 1.96 * math.sqrt(variance / n)
+    return CheckerScore(
+        decisions=n,
+        meq_per_decision=1000 * mean,
+        interval95=(1000 * (mean - half), 1000 * (mean + half)),
+        first_choice=first / n,
+        unlisted=unlisted / n,
+    )

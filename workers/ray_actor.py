@@ -1,0 +1,59 @@
+"""The process on a worker node: a Ray actor around a `Worker`. Beside the Ray executor the only module with Ray."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import ray
+
+from workers.spec import Weights, Worker
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Which process on which machine."""
+
+    host: str
+    pid: int
+
+    def __str__(self) -> str:
+        return f"{self.host}/{self.pid}"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What an actor sends back for a task; `seconds` is what the worker's `run` took."""
+
+    output: Any
+    seconds: float
+    identity: Identity
+
+
+class WorkerActor:
+    """Lives long and keeps the worker it built last, so that a net is loaded once and compiled code stays warm.
+
+    The constructor does nothing: a failure to build must come back as the error of a task, not as a dead actor.
+    """
+
+    def __init__(self) -> None:
+        self._identity = Identity(socket.gethostname(), os.getpid())
+        self._key: str | None = None
+        self._worker: Worker[Any, Any] | None = None
+
+    def identity(self) -> Identity:
+        """Answers once the process is up."""
+        return self._identity
+
+    def run(self, key: str, build: Callable[[Weights], Worker[Any, Any]], weights: list[Any], task: Any) -> Reply:
+        """Run one task. `weights` is a list with one object reference: so Ray doesn't fetch them for every task."""
+        if self._worker is None or self._key != key:
+            self._worker = build(ray.get(weights[0]))
+            self._key = key
+        start = time.perf_counter()
+        output = self._worker.run(task)
+        return Reply(output, time.perf_counter() - start, self._identity)
