@@ -1,6 +1,7 @@
 """Running a rollout: what is known is read, what is missing is computed, every finished block is kept before it counts.
 
-The answer is made from the trials alone, in one place (`report`), so it has the same bytes whoever computed which trial.
+The answer is made from the trials alone, in one place (`report`), so it has the same bytes whoever computed which
+trial.
 """
 
 from __future__ import annotations
@@ -122,9 +123,7 @@ class RolloutRun:
             # The error that ends the job is the one to report; this one would only hide it.
             log.warning("job %s could not be marked %s: %s", self._job.id, state, error)
 
-    def _answer(
-        self, executor_for: Callable[[], Executor], on_progress: OnProgress, started: float
-    ) -> RolloutReport:
+    def _answer(self, executor_for: Callable[[], Executor], on_progress: OnProgress, started: float) -> RolloutReport:
         question = self._question
         rows = self._read_known()
         blocks = planner.blocks_of(question)

@@ -24,9 +24,17 @@ def examine() -> DoctorReport:
         _check("data folder", f"{settings.home} (GAMMONFARM_HOME)", lambda: _space(settings)),
         _check("net", "shipped with the package", _net),
         _check("kernels", "compiled on first use", _kernels),
-        _check("redis", _place(settings.redis_url, "embedded server in the data folder", "REDIS_URL"), lambda: _redis(settings)),
-        _check("ray", _place(settings.ray_address, "local, started when needed", "RAY_ADDRESS"), lambda: _ray(settings)),
-        _check("mlflow", _place(settings.mlflow_uri, "SQLite in the data folder", "MLFLOW_URI"), lambda: _mlflow(settings)),
+        _check(
+            "redis",
+            _place(settings.redis_url, "embedded server in the data folder", "REDIS_URL"),
+            lambda: _redis(settings),
+        ),
+        _check(
+            "ray", _place(settings.ray_address, "local, started when needed", "RAY_ADDRESS"), lambda: _ray(settings)
+        ),
+        _check(
+            "mlflow", _place(settings.mlflow_uri, "SQLite in the data folder", "MLFLOW_URI"), lambda: _mlflow(settings)
+        ),
     )
     return DoctorReport(ok=all(s.ok for s in services), services=services, versions=versions(_VERSIONS))
 
@@ -41,7 +49,7 @@ def _check(name: str, configured: str, look: Callable[[], str]) -> Service:
         return Service(name=name, ok=True, configured=configured, detail=look())
     except GammonfarmError as error:
         return Service(name=name, ok=False, configured=configured, detail=str(error))
-    except Exception as error:  # noqa: BLE001 - a broken service may raise anything, and the report goes on
+    except Exception as error:
         first = (str(error).splitlines() or [""])[0]
         return Service(name=name, ok=False, configured=configured, detail=f"{type(error).__name__}: {first}")
 

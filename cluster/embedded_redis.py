@@ -53,6 +53,7 @@ class EmbeddedRedis:
         self._folder = home / "redis"
         self._users: int | None = None
         self._socket: Path | None = None
+        self._child: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
@@ -148,28 +149,23 @@ class EmbeddedRedis:
         lock = os.open(self._server_lock, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # It puts itself into the background (own session, so Ctrl-C in the terminal doesn't reach it) and keeps the
-            # descriptor with the lock; this call returns as soon as it has read its configuration.
-            started = subprocess.run(
-                [str(binary), str(configuration)],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                cwd=self._folder,
-                pass_fds=(lock,),
-                start_new_session=True,
-                timeout=_START_TIMEOUT,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise InfrastructureError(f"embedded redis server {binary} hangs at its start") from error
+            # Its own session, so Ctrl-C in the terminal doesn't reach it; it keeps the descriptor with the lock. It
+            # stays our child and is waited for when we stop it: where nobody adopts orphans, a server that had put
+            # itself into the background would stay behind as a zombie.
+            with (self._folder / "server.err").open("w+b") as errors:
+                self._child = subprocess.Popen(
+                    [str(binary), str(configuration)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=errors,
+                    stderr=subprocess.STDOUT,
+                    cwd=self._folder,
+                    pass_fds=(lock,),
+                    start_new_session=True,
+                )
         finally:
             os.close(lock)
-        if started.returncode != 0:
-            raise self._not_started(started.stderr or started.stdout)
         if not self._wait_until_ready(path, _START_TIMEOUT):
-            raise self._not_started("")
+            raise self._not_started((self._folder / "server.err").read_text(encoding="utf-8", errors="replace"))
         return path
 
     def _stop(self, path: Path) -> None:
@@ -177,6 +173,9 @@ class EmbeddedRedis:
             _ask(path, b"SHUTDOWN\r\n")  # writes and syncs the append-only file first; answers only when it refuses
         if not self._wait_until_gone():
             raise InfrastructureError(f"server in {self._folder} did not stop (see {self._log_file})")
+        if self._child is not None:
+            self._child.wait(_STOP_TIMEOUT)
+            self._child = None
         for leftover in (path, self._pid_file, self._socket_record):
             leftover.unlink(missing_ok=True)
 
@@ -228,7 +227,7 @@ class EmbeddedRedis:
             "unixsocket": _quoted(path),
             "unixsocketperm": "700",
             "protected-mode": "yes",
-            "daemonize": "yes",
+            "daemonize": "no",
             "pidfile": _quoted(self._pid_file),
             "logfile": _quoted(self._log_file),
             "dir": _quoted(self._folder),

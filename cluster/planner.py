@@ -1,4 +1,6 @@
-"""Planning a rollout: pure functions from a request to a normalised question, its content keys, and the missing tasks."""
+"""Planning a rollout: pure functions from a request to a normalised question, its content keys, and the missing
+tasks.
+"""
 
 from __future__ import annotations
 

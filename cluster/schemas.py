@@ -25,7 +25,9 @@ class RolloutRequest(Model):
 
     position: Annotated[str, Field(min_length=1, max_length=200)]
     """XGID or GNU `positionID:matchID`."""
-    plays: tuple[Annotated[str, Field(min_length=1, max_length=100)], ...] = Field(default=(), max_length=MAX_CANDIDATES)
+    plays: tuple[Annotated[str, Field(min_length=1, max_length=100)], ...] = Field(
+        default=(), max_length=MAX_CANDIDATES
+    )
     """Exactly these candidates; empty: the best ones by 1-ply."""
     candidates: int = Field(default=5, ge=1, le=MAX_CANDIDATES)
     trials: int = Field(default=1296, ge=1, le=MAX_TRIALS)
@@ -141,7 +143,9 @@ class PlayValue(Model):
 
 
 class EvaluationReport(Model):
-    """The JSON document of `gammonfarm evaluate`: the position before the roll and, with dice, the plays, best first."""
+    """The JSON document of `gammonfarm evaluate`: the position before the roll and, with dice, the plays, best
+    first.
+    """
 
     xgid: str
     gnu_id: str

@@ -1,8 +1,8 @@
 """The network as a Torch module: the truth that the compiled integer network is a twin of, and what is trained.
 
-First layer: the sum of one row for every occupied place and every board fact (`engine.kernels.facts`), chosen by position
-class; clipped ReLU; 32 units, of which 27 go through a clipped ReLU to the five logits and five are added to them
-directly. Each class (race, contact) has its own weights throughout.
+First layer: the sum of one row for every occupied place and every board fact (`engine.kernels.facts`), chosen by
+position class; clipped ReLU; 32 units, of which 27 go through a clipped ReLU to the five logits and five are added to
+them directly. Each class (race, contact) has its own weights throughout.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ class Network(nn.Module):
 
     @torch.no_grad()
     def initialise(self, generator: torch.Generator) -> None:
-        """Random start: about forty rows are summed per position, so each is drawn small; class biases centre the units."""
+        """Random start: about forty rows are summed per position, so each is drawn small; class biases centre the
+        units.
+        """
         self.table.normal_(0.0, 0.1, generator=generator)
         self.bias.uniform_(-0.1, 0.5, generator=generator)
         self.second.normal_(0.0, (2.0 / self.width) ** 0.5, generator=generator)

@@ -1,7 +1,8 @@
 """Rollouts: what is asked, and the trials that answer it.
 
-A trial is a pure function of (net, settings, candidate, trial number), so any range of trials can be computed anywhere and
-kept for ever; everything that depends on several trials or candidates is made from the rows in `engine.tally`.
+A trial is a pure function of (net, settings, candidate, trial number), so any range of trials can be computed
+anywhere and kept for ever; everything that depends on several trials or candidates is made from the rows in
+`engine.tally`.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ field's docstring says which reading was taken.
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -64,7 +65,10 @@ TAVLA = RuleSet(
     backgammon_counts=False,
     cube=False,
 )
-_OPTIONS = {"hit-and-run-ban": "hit_and_run_ban", "forced-bear-off": "forced_bear_off"}
+_OPTIONS: dict[str, Callable[[RuleSet], RuleSet]] = {
+    "hit-and-run-ban": lambda rules: replace(rules, hit_and_run_ban=True),
+    "forced-bear-off": lambda rules: replace(rules, forced_bear_off=True),
+}
 _NAMED = {rules.name: rules for rules in (INTERNATIONAL, TAVLA)}
 
 
@@ -81,7 +85,7 @@ def rule_set(name: str) -> RuleSet:
         raise InputError("rules", name, f"one of {known}, optionally with +{' +'.join(_OPTIONS)}")
     chosen = sorted(set(options), key=list(_OPTIONS).index)
     for option in chosen:
-        rules = replace(rules, **{_OPTIONS[option]: True})
+        rules = _OPTIONS[option](rules)
     return replace(rules, name="+".join([base, *chosen]))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from engine.kernels.facts import FACTS, WIDTH
 from engine.kernels.moves import MAX_PLAYS
-from engine.kernels.network import SECOND, Scratch
+from engine.kernels.network import LAST, SECOND, Scratch
 
 
 def make_scratch(width: int) -> Scratch:
@@ -21,9 +21,10 @@ def make_scratch(width: int) -> Scratch:
         base=np.zeros(width, dtype=np.int16),
         total=np.zeros(width, dtype=np.int16),
         active=np.zeros(width, dtype=np.int16),
-        pairs=np.zeros((WIDTH + 4, 2), dtype=np.int64),
+        pairs=np.zeros((WIDTH, 2), dtype=np.int64),
+        units=np.zeros(SECOND, dtype=np.int32),
         hidden=np.zeros(SECOND, dtype=np.int16),
-        logits=np.zeros(SECOND, dtype=np.int64),
+        logits=np.zeros(LAST, dtype=np.int32),
         outcomes=np.zeros((MAX_PLAYS, 5), dtype=np.int64),
         equities=np.zeros(MAX_PLAYS, dtype=np.int64),
     )

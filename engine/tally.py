@@ -1,7 +1,7 @@
 """Tallies: what is kept of the trials of several candidates on the same dice, exact and mergeable in any order.
 
-All sums are Python integers (fixed point, 1/2**20), so merging is associative and commutative to the last bit and cannot
-overflow. Means and errors become floating point only when they are read.
+All sums are Python integers (fixed point, 1/2**20), so merging is associative and commutative to the last bit and
+cannot overflow. Means and errors become floating point only when they are read.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Estimate:
 class Tally:
     """Sums over the common trials of K candidates.
 
-    With x = outcome - luck of one trial (or the outcome alone where no luck was computed), e its equity, g the luck's equity:
-    `outcome_sums` [K, 5] of x, `outcome_squares` [K, 5] of x * x, `equity_sums` [K] of e, `equity_products` [K, K] of
-    e_i * e_j, `luck_sums` [K] of g, `luck_squares` [K] of g * g.
+    With x = outcome - luck of one trial (or the outcome alone where no luck was computed), e its equity, g the luck's
+    equity: `outcome_sums` [K, 5] of x, `outcome_squares` [K, 5] of x * x, `equity_sums` [K] of e, `equity_products`
+    [K, K] of e_i * e_j, `luck_sums` [K] of g, `luck_squares` [K] of g * g.
     """
 
     trials: int

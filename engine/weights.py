@@ -16,7 +16,7 @@ from safetensors.numpy import save_file
 
 from engine.errors import InputError
 from engine.kernels.facts import PIP_DIFFERENCE_VALUES, ROWS, SIDE_FACTS
-from engine.kernels.network import ACTIVATION_BITS, CLASSES, CLIP_STEPS, DIRECT, SECOND, WEIGHT_BITS, IntNet
+from engine.kernels.network import ACTIVATION_BITS, CLASSES, CLIP_STEPS, DIRECT, LAST, SECOND, WEIGHT_BITS, IntNet
 from engine.outcome import OUTCOMES
 
 FORMAT = "gammonfarm-net-1"
@@ -98,7 +98,7 @@ def load_net(path: Path) -> Net:
     try:
         with safe_open(path, framework="numpy") as file:
             header = dict(file.metadata() or {})
-            arrays = {name: file.get_tensor(name) for name in file.keys()}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - a file, no dict
     except (OSError, SafetensorError, ValueError) as error:
         raise InputError("net", path, f"a readable safetensors file ({str(error).splitlines()[0]})") from error
     if header.get("format") != FORMAT:
@@ -127,23 +127,33 @@ def quantise(net: Net) -> IntNet:
     width = net.width
     steps = 1 << ACTIVATION_BITS
     weight_steps = 1 << WEIGHT_BITS
-    second = np.rint(np.swapaxes(a["second"], 1, 2) * weight_steps)
-    last = np.zeros((CLASSES, OUTCOMES, SECOND))
-    last[:, :, : SECOND - DIRECT] = np.rint(np.swapaxes(a["last"], 1, 2) * weight_steps)
+    second = np.rint(a["second"] * weight_steps)
+    last = np.zeros((CLASSES, SECOND, LAST))
+    last[:, : SECOND - DIRECT, :OUTCOMES] = np.rint(a["last"] * weight_steps)
+    last_bias = np.zeros((CLASSES, LAST))
+    last_bias[:, :OUTCOMES] = np.rint(a["last_bias"] * steps * weight_steps)
+    second_bias = np.rint(a["second_bias"] * steps * weight_steps)
     table = np.rint(a["table"].reshape(CLASSES, ROWS, width) * steps)
     bias = np.rint(a["bias"] * steps)
     for name, array, bound in (("table", table, 2**12), ("bias", bias, 2**14), ("second", second, 2**15 - 1)):
         if np.abs(array).max() > bound:
             raise InputError(f"weights {name}", float(np.abs(array).max()), f"at most {bound} steps")
-    for name, array in (("second", second), ("last", last)):
-        largest = float((np.abs(array).sum(axis=-1) * CLIP_STEPS).max())
+    for name, array, offsets in (("second", second, second_bias), ("last", last, last_bias)):
+        largest = float((np.abs(array).sum(axis=1) * CLIP_STEPS + np.abs(offsets)).max())
         if largest >= 2**31:
             raise InputError(f"weights {name}", largest, "sums that fit 32 bits")
     return IntNet(
         table=np.ascontiguousarray(table, dtype=np.int16),
         bias=np.ascontiguousarray(bias, dtype=np.int16),
-        second=np.ascontiguousarray(second, dtype=np.int16),
-        second_bias=np.rint(a["second_bias"] * steps * weight_steps).astype(np.int64),
-        last=np.ascontiguousarray(last, dtype=np.int16),
-        last_bias=np.rint(a["last_bias"] * steps * weight_steps).astype(np.int64),
+        second=_pairs(second),
+        second_bias=second_bias.astype(np.int32),
+        last=_pairs(last),
+        last_bias=last_bias.astype(np.int32),
     )
+
+
+def _pairs(weights: NDArray[np.float64]) -> NDArray[np.int16]:
+    """[C, inputs, outputs] -> int16[C, inputs / 2, outputs, 2], the layout of `engine.kernels.vectors`."""
+    classes, inputs, outputs = weights.shape
+    paired = weights.reshape(classes, inputs // 2, 2, outputs).swapaxes(2, 3)
+    return np.ascontiguousarray(paired, dtype=np.int16)

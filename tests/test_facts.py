@@ -105,8 +105,7 @@ def test_facts_of_the_start_position_are_known() -> None:
     assert facts["zone"] == 8
     # 7 * (longest run 1) + best block: points 6 and 8.
     assert facts["prime_and_block"] == 7 + 2
-    # A back checker is stopped by the points 19, 17 and 12: by total 5 (4 rolls), 7 (6) and 12 (1), and by 6-5 for the
-    # total; 5-5 lands on 19 first.
+    # The points 19, 17 and 12 stop a back checker: it can't stop there (totals 5, 7 and 12), and 5-5 has to touch 19.
     blocked = sum(a + b in (5, 7, 12) or (a, b) == (5, 5) for a in range(1, 7) for b in range(1, 7))
     assert facts["escape_rear"] == 36 - blocked
 

@@ -1,8 +1,8 @@
 """Scoring an evaluator on recorded decisions with known answers.
 
-The file holds one JSON object a line: `pos` (GNU position ID), `match` (GNU match ID), `dice`, and `moves`, candidates
-with their equities `eq`, the first being the reference's choice. The error of a choice is how much worse its equity is than
-the first one's; a choice that isn't listed costs as much as the worst that is.
+The file holds one JSON object a line: `pos` (GNU position ID), `match` (GNU match ID), `dice`, and `moves`,
+candidates with their equities `eq`, the first being the reference's choice. The error of a choice is how much worse
+its equity is than the first one's; a choice that isn't listed costs as much as the worst that is.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@
 goes straight into the table's rows.
 """
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
 from __future__ import annotations
 
 from typing import Any
@@ -83,5 +82,5 @@ class SparseFirstLayer:
         self.period = period
 
     def __call__(self, rows: Tensor, table: Tensor) -> Tensor:
-        sums: Tensor = _RowSum.apply(rows, table, self.period)  # type: ignore[no-untyped-call]
+        sums: Tensor = _RowSum.apply(rows, table, self.period)
         return sums

@@ -32,9 +32,7 @@ class Samples:
         return rows, races
 
 
-def play_round(
-    net: IntNet, rules: RuleSet, seed: int, first_game: int, games: int, td_lambda: float
-) -> Samples:
+def play_round(net: IntNet, rules: RuleSet, seed: int, first_game: int, games: int, td_lambda: float) -> Samples:
     """Play games `first_game .. first_game + games - 1` of a seed with one net; the same games from any process."""
     scratch = make_scratch(net.bias.shape[1])
     parts: list[tuple[NDArray[np.int8], NDArray[np.float32]]] = []

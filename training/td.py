@@ -1,8 +1,8 @@
 """TD(lambda) learning from self-play.
 
-One round: the net of the round before plays `games_per_round` games while the learner fits the games of the last round, once,
-in shuffled order. Both halves are functions of (recipe, round, weights) alone, so a run that was interrupted and resumed
-ends with the same bits as one that was not.
+One round: the net of the round before plays `games_per_round` games while the learner fits the games of the last
+round, once, in shuffled order. Both halves are functions of (recipe, round, weights) alone, so a run that was
+interrupted and resumed ends with the same bits as one that was not.
 """
 
 from __future__ import annotations
@@ -124,9 +124,7 @@ class TdTraining:
             self.optimizer.step()
             total += float(loss.detach()) * len(chosen)
         self._keep_in_range()
-        return Round(
-            number + 1, samples.games, len(order), total / max(len(order), 1), rate, self.td_lambda(number)
-        )
+        return Round(number + 1, samples.games, len(order), total / max(len(order), 1), rate, self.td_lambda(number))
 
     @torch.no_grad()
     def _keep_in_range(self) -> None:

@@ -1,7 +1,7 @@
 """Keeping runs in MLflow. The only module that imports it, and only in the thread that writes.
 
-A run must never fail because its record does: every error is counted, said once, and swallowed. Metrics are buffered and
-written in batches by one background thread, because a write to SQLite costs tens of milliseconds.
+A run must never fail because its record does: every error is counted, said once, and swallowed. Metrics are buffered
+and written in batches by one background thread, because a write to SQLite costs tens of milliseconds.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class _MlflowRun:
             while self._drain(client):
                 pass
             client.set_terminated(self._run_id, status="FINISHED" if self._ok else "FAILED")
-        except Exception as error:  # noqa: BLE001 - whatever MLflow raises, the job goes on
+        except Exception as error:
             self._failed = True
             log.warning("MLflow at %s: the run is not recorded (%s)", self._uri, str(error).splitlines()[0])
 
@@ -132,10 +132,11 @@ def _client(uri: str) -> Any:
     # No usage statistics leave the machine; MLflow reads these when it is imported.
     os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
     os.environ["DO_NOT_TRACK"] = "true"
-    for noisy in ("alembic", "mlflow"):
-        logging.getLogger(noisy).setLevel(logging.ERROR)
     from mlflow.tracking import MlflowClient
 
+    # After the import, which sets levels of its own: the making of a database is no news.
+    for noisy in ("alembic", "mlflow", "mlflow.store.db.utils"):
+        logging.getLogger(noisy).setLevel(logging.ERROR)
     return MlflowClient(tracking_uri=uri)
 
 

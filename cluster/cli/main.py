@@ -1,7 +1,7 @@
 """`gammonfarm`: the commands, and what happens to errors.
 
-Exit codes: 0 done, 2 the user's mistake, 3 a failure of ours, 4 infrastructure away, 130 interrupted. An error is one line
-on stderr; with GAMMONFARM_DEBUG set the traceback follows.
+Exit codes: 0 done, 2 the user's mistake, 3 a failure of ours, 4 infrastructure away, 130 interrupted. An error is one
+line on stderr; with GAMMONFARM_DEBUG set the traceback follows.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of our output has gone (a pager, head): nothing is left to say.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except Exception as error:  # noqa: BLE001 - the last resort: one line instead of a traceback
+    except Exception as error:
         first = (str(error).splitlines() or [""])[0]
         return _fail(f"internal error: {type(error).__name__}: {first} (GAMMONFARM_DEBUG=1 shows where)", 3)
 

@@ -22,7 +22,9 @@ RulesOption = Annotated[
     ),
 ]
 LevelOption = Annotated[int, typer.Option("--level", metavar="N", help="Plies, counted from 1.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout, everything else on stderr.")]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document on stdout, everything else on stderr.")
+]
 NetOption = Annotated[
     Path | None, typer.Option("--net", metavar="FILE", help="Weights to use instead of the shipped net.")
 ]

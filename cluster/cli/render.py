@@ -128,7 +128,9 @@ class RolloutProgress:
         if self._started_from is None:
             self._started_from = progress.trials_done
         computed = (progress.trials_done - self._started_from) * self._candidates
-        waiting = "starting workers (the first run compiles the kernels)" if progress.blocks_done < progress.blocks else ""
+        waiting = (
+            "starting workers (the first run compiles the kernels)" if progress.blocks_done < progress.blocks else ""
+        )
         self._progress.update(
             self._task,
             completed=progress.blocks_done,
@@ -173,8 +175,8 @@ def show_perft(report: PerftReport) -> None:
     """Counts and speed."""
     rate = report.plays / report.seconds if report.seconds > 0 else 0.0
     _out().print(
-        f"depth {report.depth}, {report.rules}: {report.plays:,} plays over 21 rolls, {report.weighted:,} weighted over 36"
-        f" ({report.seconds:.2f} s, {rate:,.0f}/s)",
+        f"depth {report.depth}, {report.rules}: {report.plays:,} plays over 21 rolls, "
+        f"{report.weighted:,} weighted over 36 ({report.seconds:.2f} s, {rate:,.0f}/s)",
         markup=False,
     )
 
@@ -233,14 +235,15 @@ class TrainingDisplay:
 
     def show(self, number: int, games: int, loss: float, games_per_s: float, samples_per_s: float, score: str) -> None:
         """Replace the line: where the training stands."""
-        left = (self._rounds - number) / self._rounds
         rounds_per_s = games_per_s * number / games if games else 0.0
         seconds = (self._rounds - number) / rounds_per_s if rounds_per_s > 0 else 0.0
-        self._live.update(
-            Text(
-                f"{self._name}: round {number}/{self._rounds} ({100 * (1 - left):.1f} %), {games:,} games, loss {loss:.4f}, "
-                f"{games_per_s:,.0f} games/s, {samples_per_s:,.0f} samples/s"
-                + (f", {score}" if score else "")
-                + f", {seconds / 60:.0f} min left"
-            )
-        )
+        parts = [
+            f"{self._name}: round {number}/{self._rounds} ({100 * number / self._rounds:.1f} %)",
+            f"{games:,} games",
+            f"loss {loss:.4f}",
+            f"{games_per_s:,.0f} games/s",
+            f"{samples_per_s:,.0f} samples/s",
+            *([score] if score else []),
+            f"{seconds / 60:.0f} min left",
+        ]
+        self._live.update(Text(", ".join(parts)))

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cluster.cli.options import JsonOption, LevelOption, NetOption, PositionArgument, RulesOption, chosen_net, print_json
+from cluster.cli.options import (
+    JsonOption,
+    LevelOption,
+    NetOption,
+    PositionArgument,
+    RulesOption,
+    chosen_net,
+    print_json,
+)
 
 if TYPE_CHECKING:
     from cluster.executor import Executor

@@ -14,7 +14,10 @@ from cluster.cli.options import JsonOption, LevelOption, NetOption, chosen_net, 
 def train(
     recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="TOML file such as configs/train/td.toml.")],
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Folder of checkpoint and net; default: runs/NAME in the data folder.")
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Folder of checkpoint and net; default: runs/NAME in the data folder."
+        ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint in the folder.")] = False,
     benchmark: Annotated[
@@ -37,7 +40,9 @@ def train(
 
 
 def benchmark(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines of decisions with known answers (may be .gz).")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="JSON lines of decisions with known answers (may be .gz).")
+    ],
     level: LevelOption = 1,
     limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="Only the first N decisions.")] = None,
     net: NetOption = None,

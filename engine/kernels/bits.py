@@ -1,6 +1,5 @@
 """Bit tricks on masks of places (bit p = place p, 0..25, kept in int64)."""
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
 from __future__ import annotations
 
 from llvmlite import ir
@@ -9,40 +8,40 @@ from numba.extending import intrinsic
 
 
 @intrinsic
-def trailing_zeros(typingctx, value):  # noqa: ARG001
+def trailing_zeros(typingctx, value):
     """Index of the lowest set bit of an int64 (64 for zero)."""
 
-    def codegen(context, builder, signature, args):  # noqa: ARG001
+    def codegen(context, builder, signature, args):
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
 
     return types.int64(types.int64), codegen
 
 
 @intrinsic
-def leading_zeros(typingctx, value):  # noqa: ARG001
+def leading_zeros(typingctx, value):
     """Number of clear bits above the highest set bit of an int64 (64 for zero)."""
 
-    def codegen(context, builder, signature, args):  # noqa: ARG001
+    def codegen(context, builder, signature, args):
         return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 0))
 
     return types.int64(types.int64), codegen
 
 
 @intrinsic
-def count_bits(typingctx, value):  # noqa: ARG001
+def count_bits(typingctx, value):
     """Number of set bits of an int64."""
 
-    def codegen(context, builder, signature, args):  # noqa: ARG001
+    def codegen(context, builder, signature, args):
         return builder.ctpop(args[0])
 
     return types.int64(types.int64), codegen
 
 
 @intrinsic
-def reverse_bits(typingctx, value):  # noqa: ARG001
+def reverse_bits(typingctx, value):
     """The 64 bits of an int64 in reverse order."""
 
-    def codegen(context, builder, signature, args):  # noqa: ARG001
+    def codegen(context, builder, signature, args):
         return builder.bitreverse(args[0])
 
     return types.int64(types.int64), codegen

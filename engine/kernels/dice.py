@@ -1,11 +1,11 @@
 """Dice as a pure function of (seed, trial, half-move), so that any worker computes any trial alone.
 
-The stream is the SplitMix64 finaliser (Steele, Lea, Flood 2014) over a counter. The first two half-moves of a rollout are
-stratified: trials 36k .. 36k+35 hold each of the 36 first rolls once, and 1,296k .. 1,296k+1,295 each pair of first and
-second rolls once. Every single trial is still uniform: the strata are shuffled by permutations drawn from the seed.
+The stream is the SplitMix64 finaliser (Steele, Lea, Flood 2014) over a counter. The first two half-moves of a rollout
+are stratified: trials 36k .. 36k+35 hold each of the 36 first rolls once, and 1,296k .. 1,296k+1,295 each pair of
+first and second rolls once. Every single trial is still uniform: the strata are shuffled by permutations drawn from
+the seed.
 """
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
 from __future__ import annotations
 
 import numpy as np
@@ -60,7 +60,9 @@ def strata(seed):
 
 @njit
 def roll_index(seed, trial, half_move, table):
-    """One of the 36 rolls, 6 * (first die - 1) + (second die - 1); `half_move` counts from 0; `table` = strata(seed)."""
+    """One of the 36 rolls, 6 * (first die - 1) + (second die - 1); `half_move` counts from 0; `table` =
+    strata(seed).
+    """
     if half_move == 0:
         return table[0, trial % 36]
     if half_move == 1:

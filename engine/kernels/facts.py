@@ -1,11 +1,10 @@
 """Board facts: small integers that one wide layer over single places can't see, each one more row of the first layer.
 
-The network looks at *after-positions* in the view of the player who just moved ("mover"); the opponent is on roll. Every
-fact is computed for both sides, each in its own numbering. Value 0 of a fact has no row (the bias holds it), and neither
-has an empty place, so row 0 of the table is all zeros and stands for "nothing".
+The network looks at *after-positions* in the view of the player who just moved ("mover"); the opponent is on roll.
+Every fact is computed for both sides, each in its own numbering. Value 0 of a fact has no row (the bias holds it),
+and neither has an empty place, so row 0 of the table is all zeros and stands for "nothing".
 """
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
 from __future__ import annotations
 
 import numpy as np

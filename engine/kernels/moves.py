@@ -1,12 +1,11 @@
 """Legal plays: all after-positions of a roll, each once, with the places that changed.
 
 Masks hold one bit a place (0..25, the mover's numbering). The opponent's made points never change within a turn, so
-`blocked` is computed once and the sources of a die are three bit operations. For doubles every set of steps can be played
-from the rear forwards, so only sequences with falling sources are walked and each after-position comes up exactly once.
-For other rolls both orders are walked and repetitions are found by a linear 64-bit key of the changes.
+`blocked` is computed once and the sources of a die are three bit operations. For doubles every set of steps can be
+played from the rear forwards, so only sequences with falling sources are walked and each after-position comes up
+exactly once. For other rolls both orders are walked and repetitions are found by a linear 64-bit key of the changes.
 """
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
 from __future__ import annotations
 
 import numpy as np
@@ -372,7 +371,7 @@ def flip_into(board, out):
 @njit
 def opponent_is_off(board):
     """Whether the opponent has borne off all his checkers."""
-    for place in range(25):
+    for place in range(25):  # noqa: SIM110 - Numba compiles no generator expressions
         if board[place] < 0:
             return False
     return True

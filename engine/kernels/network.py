@@ -1,11 +1,10 @@
 """The network as integers: outcomes of after-positions, the first layer updated from the position before the play.
 
-All weights are int16, all sums int32 or int64, so the same net gives the same bits on every CPU, and an after-position has
-one value whatever position it was reached from. Fixed point: activations in 1/1,024, weights of the upper layers in
-1/2,048, probabilities in 1/2**20 (`ONE`).
+All weights are int16, all sums int32 or int64, so the same net gives the same bits on every CPU, and an
+after-position has one value whatever position it was reached from. Fixed point: activations in 1/1,024, weights of
+the upper layers in 1/2,048, probabilities in 1/2**20 (`ONE`).
 """
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -17,11 +16,13 @@ from numpy.typing import NDArray
 from engine.kernels.bits import lowest
 from engine.kernels.facts import FACTS, board_facts, fact_row, place_row
 from engine.kernels.moves import generate
+from engine.kernels.vectors import exchange_rows, last_layer, second_layer
 
 RACE = 0
 CONTACT = 1
 CLASSES = 2
 SECOND = 32
+LAST = 8  # outputs of the last layer, padded; five are used
 DIRECT = 5  # the last five of the second layer go to the logits unclipped
 CLIP = 4.0
 
@@ -35,21 +36,23 @@ ONE = 1 << ONE_BITS
 _SIGMOID_STEPS = 7  # table steps of 1/128
 _SIGMOID_RANGE = 16
 _STEP_BITS = ACTIVATION_BITS + WEIGHT_BITS - _SIGMOID_STEPS
-SIGMOID = np.rint(ONE / (1.0 + np.exp(-np.arange((_SIGMOID_RANGE << _SIGMOID_STEPS) + 1) / (1 << _SIGMOID_STEPS)))).astype(
-    np.int64
-)
+SIGMOID = np.rint(
+    ONE / (1.0 + np.exp(-np.arange((_SIGMOID_RANGE << _SIGMOID_STEPS) + 1) / (1 << _SIGMOID_STEPS)))
+).astype(np.int64)
 """int64[2049]: ONE * sigmoid(i / 128)."""
 
 
 class IntNet(NamedTuple):
-    """Weights of the network, one slice for each position class (C = 2: race, contact); H is the first layer's width."""
+    """Weights of the network, one slice for each position class (C = 2: race, contact); H is the first layer's
+    width.
+    """
 
     table: NDArray[np.int16]  # [C, ROWS, H] in 1/1,024; row 0 is zero
     bias: NDArray[np.int16]  # [C, H] in 1/1,024
-    second: NDArray[np.int16]  # [C, 32, H] in 1/2,048
-    second_bias: NDArray[np.int64]  # [C, 32] in 1/2**21
-    last: NDArray[np.int16]  # [C, 5, 32] in 1/2,048; the last five columns are zero
-    last_bias: NDArray[np.int64]  # [C, 5] in 1/2**21
+    second: NDArray[np.int16]  # [C, H / 2, 32, 2] in 1/2,048: pairs of inputs, so that one step takes two of them
+    second_bias: NDArray[np.int32]  # [C, 32] in 1/2**21
+    last: NDArray[np.int16]  # [C, 16, 8, 2] in 1/2,048; outputs beyond five and inputs beyond 27 are zero
+    last_bias: NDArray[np.int32]  # [C, 8] in 1/2**21
 
 
 @njit
@@ -71,9 +74,10 @@ def first_layer(board, facts, table, bias, total):
 
 
 @njit
-def update_first_layer(base, board, facts, child, child_facts, changed, table, pairs, total):
-    """`total` = `base` with the rows exchanged in which `child` differs from `board`."""
-    width = total.shape[0]
+def changed_rows(board, facts, child, child_facts, changed, pairs):
+    """Rows to exchange where `child` differs from `board`: fills `pairs` (new row, old row) and returns their
+    number.
+    """
     n = 0
     while changed:
         place = lowest(changed)
@@ -87,21 +91,7 @@ def update_first_layer(base, board, facts, child, child_facts, changed, table, p
             pairs[n, 0] = fact_row(fact, child_facts[fact])
             pairs[n, 1] = fact_row(fact, facts[fact])
             n += 1
-    while n % 4:
-        pairs[n, 0] = 0
-        pairs[n, 1] = 0
-        n += 1
-    for j in range(width):
-        total[j] = base[j]
-    for i in range(0, n, 4):
-        a0, s0 = table[pairs[i, 0]], table[pairs[i, 1]]
-        a1, s1 = table[pairs[i + 1, 0]], table[pairs[i + 1, 1]]
-        a2, s2 = table[pairs[i + 2, 0]], table[pairs[i + 2, 1]]
-        a3, s3 = table[pairs[i + 3, 0]], table[pairs[i + 3, 1]]
-        for j in range(width):
-            total[j] = np.int16(
-                total[j] + ((a0[j] - s0[j]) + (a1[j] - s1[j])) + ((a2[j] - s2[j]) + (a3[j] - s3[j]))
-            )
+    return n
 
 
 @njit(inline="always")
@@ -114,56 +104,42 @@ def _sigmoid(logit):
     return value if logit >= 0 else ONE - value
 
 
-@njit(inline="always")
-def _dot(values, weights, n):
-    """Sum of products of int16 pairs. Kept in 32 bits on purpose: the loop then compiles to multiply-add of pairs, and
-    `quantise` refuses weights with which the sum could leave 32 bits."""
-    total = np.int32(0)
-    for j in range(n):
-        total = np.int32(total + np.int32(np.int32(values[j]) * np.int32(weights[j])))
-    return np.int64(total)
-
-
 @njit
-def head(total, second, second_bias, last, last_bias, active, hidden, logits, outcome):
-    """The layers above the first: `total` int16[H] -> `outcome` int64[5], before the rules' limits."""
-    width = total.shape[0]
-    for j in range(width):
-        active[j] = np.int16(min(max(total[j], np.int16(0)), np.int16(CLIP_STEPS)))
-    for k in range(SECOND):
-        logits[k] = _dot(active, second[k], width) + second_bias[k]
-    for k in range(SECOND):
-        step = (logits[k] + (1 << (WEIGHT_BITS - 1))) >> WEIGHT_BITS
-        hidden[k] = np.int16(min(max(step, 0), CLIP_STEPS))
+def head(c, net, s, outcome):
+    """The layers above the first, for class `c`: `s.active` -> `outcome` int64[5], before the rules' limits."""
+    second_layer(s.active, net.second[c], net.second_bias[c], s.units)
+    for k in range(SECOND - DIRECT):
+        step = (np.int64(s.units[k]) + (1 << (WEIGHT_BITS - 1))) >> WEIGHT_BITS
+        s.hidden[k] = np.int16(min(max(step, 0), CLIP_STEPS))
+    last_layer(s.hidden, net.last[c], net.last_bias[c], s.logits)
     for o in range(DIRECT):
-        outcome[o] = _sigmoid(last_bias[o] + logits[SECOND - DIRECT + o] + _dot(hidden, last[o], SECOND))
+        outcome[o] = _sigmoid(np.int64(s.logits[o]) + np.int64(s.units[SECOND - DIRECT + o]))
 
 
 @njit
-def apply_limits(board, race, outcome):
-    """Take out what the rules exclude: gammons against a side that has borne off, and more gammons than wins."""
-    own = 0
-    opp = 0
-    own_behind = 0
-    opp_behind = 0
-    for place in range(26):
-        count = np.int64(board[place])
-        own += max(count, 0)
-        opp += max(-count, 0)
-        own_behind += max(count, 0) if place > 18 else 0
-        opp_behind += max(-count, 0) if place < 7 else 0
+def apply_limits(board, sums, race, outcome):
+    """Take out what the rules exclude: gammons against a side that has borne off, and more gammons than wins.
+
+    `sums` is what `board_facts` left for this board.
+    """
     win = outcome[0]
-    if opp < 15:
+    if sums[1, 1] < 15:
         outcome[1] = 0
-    if own < 15:
+    if sums[0, 1] < 15:
         outcome[3] = 0
     outcome[1] = min(outcome[1], win)
     outcome[3] = min(outcome[3], ONE - win)
-    # Without contact nobody is sent back: a backgammon needs a checker that is still in the winner's home.
-    if race and opp_behind == 0:
-        outcome[2] = 0
-    if race and own_behind == 0:
-        outcome[4] = 0
+    if race:
+        # Without contact nobody is sent back: a backgammon needs a checker that is still in the winner's home.
+        own_behind = 0
+        opp_behind = 0
+        for place in range(1, 7):
+            opp_behind += board[place] < 0
+            own_behind += board[25 - place] > 0
+        if opp_behind == 0:
+            outcome[2] = 0
+        if own_behind == 0:
+            outcome[4] = 0
     outcome[2] = min(outcome[2], outcome[1])
     outcome[4] = min(outcome[4], outcome[3])
 
@@ -186,7 +162,7 @@ def final_outcome(board, outcome):
 @njit
 def is_won(board):
     """Whether the mover has borne off all his checkers."""
-    for place in range(1, 26):
+    for place in range(1, 26):  # noqa: SIM110 - Numba compiles no generator expressions
         if board[place] > 0:
             return False
     return True
@@ -211,13 +187,21 @@ class Scratch(NamedTuple):
     facts: NDArray[np.int64]  # [2, FACTS]: before the play, after it
     sums: NDArray[np.int64]  # [2, 6]
     base: NDArray[np.int16]  # [H]: first layer before the play
-    total: NDArray[np.int16]  # [H]
-    active: NDArray[np.int16]  # [H]
-    pairs: NDArray[np.int64]  # [WIDTH + 4, 2]
-    hidden: NDArray[np.int16]  # [32]
-    logits: NDArray[np.int64]  # [32]: second layer before its activation
+    total: NDArray[np.int16]  # [H]: first layer of a position evaluated from scratch
+    active: NDArray[np.int16]  # [H]: first layer after its activation
+    pairs: NDArray[np.int64]  # [WIDTH, 2]
+    units: NDArray[np.int32]  # [32]: second layer before its activation
+    hidden: NDArray[np.int16]  # [32]: after it; the last five stay zero
+    logits: NDArray[np.int32]  # [8]
     outcomes: NDArray[np.int64]  # [MAX_PLAYS, 5]
     equities: NDArray[np.int64]  # [MAX_PLAYS]
+
+
+@njit
+def _from_scratch(board, facts, c, net, s):
+    """`s.active` of one after-position without a parent."""
+    first_layer(board, facts, net.table[c], net.bias[c], s.total)
+    exchange_rows(s.total, net.table[c], s.pairs, 0, CLIP_STEPS, s.active)
 
 
 @njit
@@ -229,9 +213,9 @@ def evaluate_one(board, net, s, outcome):
     facts = s.facts[1]
     race = board_facts(board, s.sums, facts)
     c = RACE if race else CONTACT
-    first_layer(board, facts, net.table[c], net.bias[c], s.total)
-    head(s.total, net.second[c], net.second_bias[c], net.last[c], net.last_bias[c], s.active, s.hidden, s.logits, outcome)
-    apply_limits(board, race, outcome)
+    _from_scratch(board, facts, c, net, s)
+    head(c, net, s, outcome)
+    apply_limits(board, s.sums, race, outcome)
 
 
 @njit
@@ -260,23 +244,12 @@ def evaluate_plays(board, prepared, n, net, utility, s):
             race = board_facts(child, s.sums, after)
             c = RACE if race else CONTACT
             if c == prepared:
-                update_first_layer(
-                    s.base, board, before, child, after, s.changed[i], net.table[c], s.pairs, s.total
-                )
+                pairs = changed_rows(board, before, child, after, s.changed[i], s.pairs)
+                exchange_rows(s.base, net.table[c], s.pairs, pairs, CLIP_STEPS, s.active)
             else:
-                first_layer(child, after, net.table[c], net.bias[c], s.total)
-            head(
-                s.total,
-                net.second[c],
-                net.second_bias[c],
-                net.last[c],
-                net.last_bias[c],
-                s.active,
-                s.hidden,
-                s.logits,
-                outcome,
-            )
-            apply_limits(child, race, outcome)
+                _from_scratch(child, after, c, net, s)
+            head(c, net, s, outcome)
+            apply_limits(child, s.sums, race, outcome)
         s.equities[i] = equity_of(outcome, utility)
 
 

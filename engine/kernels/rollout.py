@@ -1,6 +1,7 @@
-"""Trials of a rollout: one game each, from the position to its end or to the truncation, with the luck of every roll."""
+"""Trials of a rollout: one game each, from the position to its end or to the truncation, with the luck of every
+roll.
+"""
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
 from __future__ import annotations
 
 import numpy as np
@@ -16,7 +17,9 @@ MAX_HALF_MOVES = 4096
 
 @njit(inline="always")
 def _to_mover(values, total, flipped):
-    """`values` seen by the player on roll -> the question's mover; `total` is what probabilities add up to (ONE or 0)."""
+    """`values` seen by the player on roll -> the question's mover; `total` is what probabilities add up to (ONE or
+    0).
+    """
     if not flipped:
         return values[0], values[1], values[2], values[3], values[4]
     return total - values[0], values[3], values[4], values[1], values[2]
@@ -24,7 +27,9 @@ def _to_mover(values, total, flipped):
 
 @njit
 def _roll_luck(board, prepared, index, flags, net, utility, s, mean, actual):
-    """36 times the luck of a roll in the five outcomes (`actual`, out): the roll's best play against the mean of all 36."""
+    """36 times the luck of a roll in the five outcomes (`actual`, out): the roll's best play against the mean of
+    all 36.
+    """
     for o in range(5):
         mean[o] = 0
         actual[o] = 0
@@ -52,7 +57,8 @@ def roll_trials(start, mover_rolls, seed, first_trial, truncate, reduce, flags, 
     """Play trials `first_trial ...` of a rollout; both sides play at 1-ply.
 
     Args:
-        start: int8[26], view of the player who rolls first. mover_rolls: whether that is the player whose view the results
+        start: int8[26], view of the player who rolls first. mover_rolls: whether that is the player whose view the
+        results
             take (else his opponent). truncate: half-moves after which the network's value ends a trial, 0 = never.
             reduce: whether to compute luck (else it stays 0). rows: int32[N, 10] out, per trial the five outcomes and
             the luck in each of them, in 1/2**20, view of the question's mover. An estimate with variance reduction is

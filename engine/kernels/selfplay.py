@@ -1,6 +1,5 @@
 """Games of the network against itself, with TD(lambda) targets."""
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
 from __future__ import annotations
 
 import numpy as np
@@ -43,11 +42,12 @@ def play_games(start, seed, first_game, games, reroll, flags, utility, td_lambda
     """Play games greedily at 1-ply and label every after-position with its TD(lambda) return.
 
     Args:
-        start: int8[26], view of the player who moves first. seed, first_game, games: which games (each game's dice are a
-            function of seed and game number). reroll, flags, utility: from the rule set. td_lambda: 0 = one step,
-            1 = final result. boards: int8[N, 26] out, after-positions in the view of the player who just moved.
-            targets: float32[N, 5] out, same view. lengths: int64[games] out, half-moves of each game (0: dropped because
-            it did not end in MAX_HALF_MOVES).
+        start: int8[26], view of the player who moves first. seed, first_game, games: which games (each game's dice
+        are a
+            function of seed and game number). reroll, flags, utility: from the rule set. td_lambda: 0 = one step, 1 =
+            final result. boards: int8[N, 26] out, after-positions in the view of the player who just moved. targets:
+            float32[N, 5] out, same view. lengths: int64[games] out, half-moves of each game (0: dropped because it
+            did not end in MAX_HALF_MOVES).
 
     Returns:
         (positions written, games played); stops early when the next game might not fit into `boards`.

@@ -1,0 +1,114 @@
+"""The integer network and its floating-point original in plain Python: sums over lists, one position at a time.
+
+Shares no code with `engine`; sizes and fixed-point formats are repeated here as documented. Integer arrays may be nested
+lists or anything that indexes like them. Outcomes are those of after-positions, from the view of the player who just moved.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from oracles import facts
+
+ONE = 1 << 20
+CLIP = 4
+SECOND = 32
+DIRECT = 5
+ACTIVATION_STEPS = 1 << 10
+WEIGHT_STEPS = 1 << 11
+TABLE_STEPS = 128  # of the sigmoid's argument, per unit
+TABLE_END = 16
+
+SIGMOID = [round(ONE / (1 + math.exp(-i / TABLE_STEPS))) for i in range(TABLE_END * TABLE_STEPS + 1)]
+
+
+def sigmoid(logit: int) -> int:
+    """Probability in 1/2**20 of a logit in 1/2**21: straight lines between the entries of the table, rounded down."""
+    if logit < 0:
+        return ONE - sigmoid(-logit)
+    steps_apart = ACTIVATION_STEPS * WEIGHT_STEPS // TABLE_STEPS
+    index, part = divmod(min(logit, TABLE_END * TABLE_STEPS * steps_apart - 1), steps_apart)
+    rise = SIGMOID[index + 1] - SIGMOID[index]
+    return SIGMOID[index] + rise * part // steps_apart
+
+
+def clipped(value: int) -> int:
+    """The activation, in 1/1,024: from 0 to 4."""
+    return max(0, min(value, CLIP * ACTIVATION_STEPS))
+
+
+def integer_outcome(board: Sequence[int], net: Mapping[str, Any]) -> list[int]:
+    """Outcome of an after-position in 1/2**20.
+
+    Args:
+        net: integer arrays by name: table [2, ROWS, H], bias [2, H], second [2, 32, H], second_bias [2, 32],
+            last [2, 5, 32], last_bias [2, 5]; class 0 is a race, 1 contact.
+    """
+    if not any(count > 0 for count in board):
+        return final_outcome(board)
+    race = facts.is_race(board)
+    c = 0 if race else 1
+    rows = [row for row in facts.rows(board) if row]
+    width = len(net["bias"][c])
+    sums = [int(net["bias"][c][j]) + sum(int(net["table"][c][row][j]) for row in rows) for j in range(width)]
+    active = [clipped(value) for value in sums]
+    units = [
+        int(net["second_bias"][c][k]) + sum(active[j] * int(net["second"][c][k][j]) for j in range(width))
+        for k in range(SECOND)
+    ]
+    hidden = [clipped((unit + WEIGHT_STEPS // 2) // WEIGHT_STEPS) for unit in units]
+    logits = [
+        int(net["last_bias"][c][o])
+        + units[SECOND - DIRECT + o]
+        + sum(hidden[k] * int(net["last"][c][o][k]) for k in range(SECOND - DIRECT))
+        for o in range(5)
+    ]
+    limited = within_rules(board, [sigmoid(logit) for logit in logits], ONE)
+    return [int(value) for value in limited]
+
+
+def float_logits(board: Sequence[int], net: Mapping[str, Any], rows_of_class: int) -> list[float]:
+    """The five logits in floating point.
+
+    Args:
+        net: the float arrays as trained: table [2 * ROWS, H], bias [2, H], second [2, H, 32], second_bias [2, 32],
+            last [2, 27, 5], last_bias [2, 5]. rows_of_class: ROWS.
+    """
+    c = 0 if facts.is_race(board) else 1
+    rows = [c * rows_of_class + row for row in facts.rows(board) if row]
+    width = len(net["bias"][c])
+    sums = [float(net["bias"][c][j]) + math.fsum(float(net["table"][row][j]) for row in rows) for j in range(width)]
+    active = [max(0.0, min(value, CLIP)) for value in sums]
+    units = [
+        float(net["second_bias"][c][k]) + math.fsum(active[j] * float(net["second"][c][j][k]) for j in range(width))
+        for k in range(SECOND)
+    ]
+    hidden = [max(0.0, min(unit, CLIP)) for unit in units]
+    return [
+        float(net["last_bias"][c][o])
+        + units[SECOND - DIRECT + o]
+        + math.fsum(hidden[k] * float(net["last"][c][k][o]) for k in range(SECOND - DIRECT))
+        for o in range(5)
+    ]
+
+
+def within_rules(board: Sequence[int], outcome: Sequence[float], one: float) -> list[float]:
+    """The outcome without what cannot happen; `one` is what a certain event counts."""
+    own, other = facts.sides(board)
+    win, gammon, backgammon, lose_gammon, lose_backgammon = outcome
+    gammon = min(gammon, win) if sum(other) == 15 else 0
+    lose_gammon = min(lose_gammon, one - win) if sum(own) == 15 else 0
+    if facts.is_race(board):  # who is out of the winner's home now stays out of it
+        backgammon = backgammon if sum(other[:7]) else 0
+        lose_backgammon = lose_backgammon if sum(own[19:]) else 0
+    return [win, gammon, min(backgammon, gammon), lose_gammon, min(lose_backgammon, lose_gammon)]
+
+
+def final_outcome(board: Sequence[int]) -> list[int]:
+    """Outcome of a game that the player who just moved has won."""
+    _, other = facts.sides(board)
+    gammon = sum(other) == 15
+    backgammon = gammon and sum(other[:7]) > 0
+    return [ONE, ONE * gammon, ONE * backgammon, 0, 0]
