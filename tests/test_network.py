@@ -279,7 +279,8 @@ def test_the_whole_module_has_the_same_gradients_with_either_first_layer() -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("table", 4.1), ("table", -4.1), ("bias", 16.1), ("second", 16.1), ("last", 16.1), ("last", -17.0)]
+    ("name", "value"),
+    [("table", 4.1), ("table", -4.1), ("bias", 16.1), ("second", 16.1), ("last", 16.1), ("last", -17.0)],
 )
 def test_weights_beyond_16_bits_are_refused(name: str, value: float) -> None:
     with pytest.raises(InputError, match=f"weights {name}"):

@@ -30,9 +30,10 @@ _WIDTH_WHEN_PIPED = 120
 
 
 def _out() -> Console:
-    console = Console(highlight=False, soft_wrap=False)
+    # No emoji: rich would turn the ":-1:" of an XGID into one.
+    console = Console(highlight=False, emoji=False)
     # A pipe has no width: without one, tables would be squeezed to 80 columns.
-    return console if console.is_terminal else Console(highlight=False, width=_WIDTH_WHEN_PIPED)
+    return console if console.is_terminal else Console(highlight=False, emoji=False, width=_WIDTH_WHEN_PIPED)
 
 
 def _percent(p: Probabilities) -> list[str]:
@@ -96,14 +97,12 @@ class RolloutProgress:
         self._trials = question.trials
         self._started_from: int | None = None
         self._progress = Progress(
-            TextColumn("rollout"),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=16),
             TextColumn("{task.completed}/{task.total} blocks"),
             _Rate(),
             TextColumn("{task.fields[error]}"),
             TimeElapsedColumn(),
-            console=Console(stderr=True),
-            transient=False,
+            console=Console(stderr=True, emoji=False),
         )
         self._task = self._progress.add_task(
             "rollout",
@@ -149,7 +148,7 @@ class RolloutProgress:
         text = f"SE {largest:.4f}" if math.isfinite(largest) else ""
         if len(order) > 1:
             difference = tally.difference(order[1], order[0])
-            text += f", best by {-difference.mean:.4f} ± {difference.se:.4f}"
+            text += f", lead {-difference.mean:.4f} ± {difference.se:.4f}"
         return text
 
 
