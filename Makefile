@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-# A problem that a player posted in public, and the two plays he hesitated between.
+# A problem that a player posted in public, with two of its plays.
 POSITION := XGID=--ABBBC-B---eB---c-cbb--A-:0:0:1:56:0:0:0:0:10
 
 .DEFAULT_GOAL := help

@@ -1,6 +1,6 @@
 """Running a rollout: what is known is read, what is missing is computed, every finished block is kept before it counts.
 
-The answer is made from the trials alone, in one place (`report`), so it has the same bytes whoever computed which
+The answer is made from the trials alone, in one place (`make_result`), so it has the same bytes whoever computed which
 trial.
 """
 
@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from pydantic import ValidationError
 
 from cluster import planner
 from cluster.executor import Executor
@@ -104,17 +105,33 @@ class RolloutRun:
             on_progress: called after every block that is complete for all candidates.
         """
         started = time.perf_counter()
+        fail_abandoned_jobs(self._store)
         self._store.put_job(self._job)
         try:
-            report = self._answer(executor_for, on_progress, started)
-        except KeyboardInterrupt:
-            self._finish(JobState.CANCELLED, "interrupted")
-            raise
+            report = self._known_answer(on_progress, started) or self._answer(executor_for, on_progress, started)
         except Exception as error:
             self._finish(JobState.FAILED, str(error) if isinstance(error, GammonfarmError) else repr(error))
             raise
+        except BaseException:  # Ctrl-C, or the exit that SIGTERM asks for
+            self._finish(JobState.CANCELLED, "interrupted")
+            raise
         self._finish(JobState.DONE, "")
         return report
+
+    def _known_answer(self, on_progress: OnProgress, started: float) -> RolloutReport | None:
+        """The answer, if the same question has been answered before."""
+        stored = self._store.get_result(self._question.key)
+        if stored is None:
+            return None
+        try:
+            result = RolloutResult.model_validate_json(stored)
+        except ValidationError:
+            return None  # written by a version with other fields; the trials are still good
+        blocks = len(planner.blocks_of(self._question))
+        trials = self._question.trials
+        tally = Tally.empty(len(self._question.candidates))
+        on_progress(Progress(blocks, blocks, blocks, trials, tally))
+        return self._report(result, started, from_cache=(blocks, trials * len(self._question.candidates)))
 
     def _finish(self, state: JobState, message: str) -> None:
         try:
@@ -156,22 +173,41 @@ class RolloutRun:
                     done = len(blocks) - len(waiting)
                     self._job = replace(self._job, blocks_done=done, updated=time.time())
                     on_progress(Progress(done, len(blocks), from_cache, tally.trials, tally))
+        result = make_result(question, tally)
+        self._store.put_result(question.key, result.model_dump_json().encode())
+        return self._report(
+            result, started, (from_cache, cached_trials), executor=executor_name, workers=workers, retries=retries
+        )
+
+    def _report(
+        self,
+        result: RolloutResult,
+        started: float,
+        from_cache: tuple[int, int],
+        *,
+        executor: str = "none",
+        workers: int = 0,
+        retries: int = 0,
+    ) -> RolloutReport:
+        """The answer with its origin; `from_cache` = (blocks, trials over all candidates)."""
+        question = self._question
         seconds = time.perf_counter() - started
-        computed = question.trials * len(question.candidates) - cached_trials
+        computed = question.trials * len(question.candidates) - from_cache[1]
         return RolloutReport(
-            result=report(question, tally),
+            result=result,
             provenance=Provenance(
                 key=question.key,
                 net=question.net,
                 seed=question.settings.seed,
                 result_version=RESULT_VERSION,
                 device="cpu",
-                executor=executor_name,
+                executor=executor,
                 workers=workers,
-                blocks=len(blocks),
-                blocks_from_cache=from_cache,
-                trials_from_cache=cached_trials,
+                blocks=len(planner.blocks_of(question)),
+                blocks_from_cache=from_cache[0],
+                trials_from_cache=from_cache[1],
                 retries=retries,
+                job=self._job.id,
                 versions=versions(),
             ),
             timing=Timing(seconds=seconds, trials_per_second=computed / seconds if computed else 0.0),
@@ -198,7 +234,25 @@ class RolloutRun:
         return TrialRange(first, min(size, self._question.trials - first))
 
 
-def report(question: RolloutQuestion, tally: Tally) -> RolloutResult:
+def fail_abandoned_jobs(store: Store) -> None:
+    """Mark the running jobs of this machine whose process is gone: a kill leaves nobody to do it."""
+    for job in store.list_jobs(JobState.RUNNING):
+        host, _, pid = job.owner.rpartition("/")
+        if host == socket.gethostname() and pid.isdigit() and not _is_alive(int(pid)):
+            store.put_job(replace(job, state=JobState.FAILED, message="its process ended", updated=time.time()))
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass  # somebody else's process, alive
+    return True
+
+
+def make_result(question: RolloutQuestion, tally: Tally) -> RolloutResult:
     """The exact part of the answer: a function of the question and its trials, candidates best first."""
     order = sorted(range(len(question.candidates)), key=lambda i: (-tally.equity_sums[i], i))
     best = order[0]

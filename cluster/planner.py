@@ -16,8 +16,9 @@ from engine.evaluator import Evaluator
 from engine.notation import format_play, parse_play
 from engine.position import Offer, Position, parse_position
 from engine.rollout import RESULT_VERSION, Candidate, RolloutSettings
-from engine.rules import RuleSet, describe, rule_set
+from engine.rules import RuleSet, rule_set
 from engine.search import rank_plays
+from engine.xgid import format_xgid
 from workers.tasks import RolloutTask
 
 
@@ -71,7 +72,16 @@ def plan(request: RolloutRequest, evaluator: Evaluator) -> RolloutQuestion:
         PlannedCandidate(play, start, series_key(net, settings, start))
         for play, start in _candidates(request, position, rules, evaluator)
     )
-    key = _hash({"kind": "rollout", "trials": request.trials, "candidates": [[c.play, c.series] for c in candidates]})
+    key = _hash(
+        {
+            "kind": "rollout",
+            # Match and cube change no trial, but the answer repeats them.
+            "xgid": format_xgid(position),
+            "rules": rules.name,
+            "trials": request.trials,
+            "candidates": [[c.play, c.series] for c in candidates],
+        }
+    )
     return RolloutQuestion(position, settings, candidates, request.trials, request.block, net, key)
 
 
@@ -101,7 +111,9 @@ def series_key(net: str, settings: RolloutSettings, candidate: Candidate) -> str
         {
             "version": RESULT_VERSION,
             "net": net,
-            "rules": {k: v for k, v in describe(settings.rules).items() if k != "name"},
+            # Of the rules only what a cubeless trial can see: legal plays, and what the results are worth.
+            "moves": settings.rules.move_flags,
+            "utility": [int(points) for points in settings.rules.utility],
             "seed": settings.seed,
             "level": settings.level,
             "truncate": settings.truncate,

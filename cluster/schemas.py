@@ -111,8 +111,9 @@ class Provenance(Model):
     """Over all candidates."""
     retries: int
     """Blocks that were run again because their worker died."""
+    job: str
+    """Id of the job in the store; the MLflow run carries it as a tag."""
     versions: dict[str, str]
-    mlflow_run: str | None = None
 
 
 class Timing(Model):

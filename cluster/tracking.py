@@ -27,6 +27,7 @@ class TrackedRollout:
         self._run.tags(
             {
                 "key": provenance.key,
+                "job": provenance.job,
                 "plays": ", ".join(c.play or "before the roll" for c in report.result.candidates),
                 "blocks": f"{provenance.blocks_from_cache} of {provenance.blocks} from cache",
                 "executor": f"{provenance.executor} x {provenance.workers}",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,9 +87,3 @@ def rule_set(name: str) -> RuleSet:
     for option in chosen:
         rules = _OPTIONS[option](rules)
     return replace(rules, name="+".join([base, *chosen]))
-
-
-def describe(rules: RuleSet) -> dict[str, object]:
-    """All fields as plain data, for content keys and provenance."""
-    values = {f.name: getattr(rules, f.name) for f in fields(rules)}
-    return {key: value.value if isinstance(value, enum.Enum) else value for key, value in values.items()}

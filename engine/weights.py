@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,9 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from engine.board import CHECKERS, PLACES
 from engine.errors import InputError
-from engine.kernels.facts import PIP_DIFFERENCE_VALUES, ROWS, SIDE_FACTS
+from engine.kernels.facts import OFFSETS, PIP_DIFFERENCE_VALUES, PLACE_ROWS, ROWS, SIDE_FACTS
 from engine.kernels.network import ACTIVATION_BITS, CLASSES, CLIP_STEPS, DIRECT, LAST, SECOND, WEIGHT_BITS, IntNet
 from engine.outcome import OUTCOMES
 
@@ -138,6 +140,10 @@ def quantise(net: Net) -> IntNet:
     for name, array, bound in (("table", table, 2**12), ("bias", bias, 2**14), ("second", second, 2**15 - 1)):
         if np.abs(array).max() > bound:
             raise InputError(f"weights {name}", float(np.abs(array).max()), f"at most {bound} steps")
+    for c in range(CLASSES):
+        largest = float(sum_bounds(table[c], bias[c], 2**15).max())
+        if largest >= 2**15:
+            raise InputError("weights table", largest, "sums that fit 16 bits")
     for name, array, offsets in (("second", second, second_bias), ("last", last, last_bias)):
         largest = float((np.abs(array).sum(axis=1) * CLIP_STEPS + np.abs(offsets)).max())
         if largest >= 2**31:
@@ -150,6 +156,40 @@ def quantise(net: Net) -> IntNet:
         last=_pairs(last),
         last_bias=last_bias.astype(np.int32),
     )
+
+
+def sum_bounds(table: NDArray[np.floating], bias: NDArray[np.floating], limit: float) -> NDArray[np.float64]:
+    """Bound [H] of the size of the first layer's sums in one class (`table` [ROWS, H], `bias` [H]) over all boards.
+
+    The facts are taken at their largest, independently of the board. The places first likewise; where that reaches
+    `limit`, over all ways to put fifteen checkers a side on the board.
+    """
+    edges = [*(int(start) for start in OFFSETS), ROWS]
+    places = table[1 : 1 + PLACE_ROWS].reshape(PLACES, -1, table.shape[1])  # [26, 31, H]
+    largest = np.zeros(table.shape[1])
+    for sign in (1.0, -1.0):
+        rest = sign * bias + sum(np.maximum((sign * table[a:b]).max(axis=0), 0.0) for a, b in pairwise(edges))
+        bound = rest + np.maximum((sign * places).max(axis=1), 0.0).sum(axis=0)
+        doubtful = np.nonzero(bound >= limit)[0]
+        if doubtful.size:
+            bound[doubtful] = rest[doubtful] + _most_over_boards(sign * places[:, :, doubtful])
+        largest = np.maximum(largest, bound)
+    return largest
+
+
+def _most_over_boards(places: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Largest sum [U] of one row a place (`places` [26, 31, U], middle row = empty) with at most 15 checkers a side."""
+    best = np.zeros((CHECKERS + 1, CHECKERS + 1, places.shape[2]))  # by checkers used of either side
+    for rows in places:
+        following = best.copy()
+        for count in range(1, CHECKERS + 1):
+            own = best[: CHECKERS + 1 - count] + rows[CHECKERS + count]
+            following[count:] = np.maximum(following[count:], own)
+            other = best[:, : CHECKERS + 1 - count] + rows[CHECKERS - count]
+            following[:, count:] = np.maximum(following[:, count:], other)
+        best = following
+    most: NDArray[np.float64] = best.max(axis=(0, 1))
+    return most
 
 
 def _pairs(weights: NDArray[np.float64]) -> NDArray[np.int16]:

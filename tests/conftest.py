@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import numba
 import pytest
+
+import engine.kernels  # noqa: F401 - fixes where compiled code is kept
 
 if TYPE_CHECKING:
     from cluster.ray_executor import RayExecutor
+
+# Every test has a data folder of its own, but compiling takes longer than all tests together: this process, those it
+# starts and later sessions share the one folder that belongs to the kernel sources as they are now.
+os.environ.setdefault("NUMBA_CACHE_DIR", numba.config.CACHE_DIR)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -30,3 +38,9 @@ def ray_executor() -> Iterator[RayExecutor]:
     executor = RayExecutor(workers=2)
     yield executor
     executor.close()
+
+
+@pytest.fixture(scope="session")
+def tracking_uri(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """One MLflow database for the whole session, because making one takes seconds."""
+    return f"sqlite:///{tmp_path_factory.mktemp('mlflow') / 'runs.db'}"

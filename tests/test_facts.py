@@ -49,7 +49,7 @@ BAR_AND_BLOTS = {
     "five on the bar": board_of({25: 5, 6: 3}, {24: 1, 23: 1, 18: 1, 12: 1, 3: 2}),
     "both on the bar": board_of({25: 1, 7: 2, 6: 2}, {0: 2, 19: 2, 20: 2, 23: 1}),
     "closed out": board_of({25: 1, 6: 2}, {19: 2, 20: 2, 21: 2, 22: 2, 23: 2, 24: 2, 5: 1}),
-    "a prime of eight": board_of({p: 2 for p in range(3, 9)} | {9: 1, 10: 2}, {0: 1, 11: 1, 24: 3}),
+    "a prime of eight": board_of(dict.fromkeys(range(3, 9), 2) | {9: 1, 10: 2}, {0: 1, 11: 1, 24: 3}),
     "bearing off": board_of({1: 2, 3: 1}, {22: 1, 24: 4}),
     "one checker each": board_of({1: 1}, {24: 1}),
     "all on one point": board_of({18: 15}, {1: 15}),

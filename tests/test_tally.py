@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import random
 
 import numpy as np
 import pytest
@@ -64,14 +66,14 @@ def standard_error(values: np.ndarray) -> float:
 )
 @settings(max_examples=80, deadline=None)
 def test_parts_merged_in_any_order_and_grouping_are_the_whole(
-    seed: int, candidates: int, cuts: list[int], order: object
+    seed: int, candidates: int, cuts: list[int], order: random.Random
 ) -> None:
     rows = random_rows(seed, candidates, 40)
     whole = Tally.of(rows, INTERNATIONAL)
     edges = [0, *sorted(cuts), 40]
-    tallies = [Tally.of(part(rows, a, b), INTERNATIONAL) for a, b in zip(edges, edges[1:], strict=False)]
+    tallies = [Tally.of(part(rows, a, b), INTERNATIONAL) for a, b in itertools.pairwise(edges)]
     while len(tallies) > 1:
-        order.shuffle(tallies)  # type: ignore[attr-defined]
+        order.shuffle(tallies)
         tallies.append(tallies.pop().merge(tallies.pop()))
     assert same(tallies[0], whole)
 

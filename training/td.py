@@ -17,13 +17,17 @@ from torch import Tensor, nn
 
 from engine.errors import InputError
 from engine.kernels.facts import ROWS
+from engine.kernels.network import CLASSES
 from engine.network import Network
 from engine.rules import rule_set
-from engine.weights import Net, make_net, quantise
+from engine.weights import Net, make_net, quantise, sum_bounds
 from training.checkpoint import Checkpoint, adam_tensors, restore_adam
 from training.first_layer import SparseFirstLayer
 from training.recipe import TdRecipe
 from training.selfplay import Samples, play_round
+
+LARGEST_SUM = 31.0
+"""First-layer sums are kept below this, so that they fit 16 bits in steps of 1/1,024 with a margin for rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +132,22 @@ class TdTraining:
 
     @torch.no_grad()
     def _keep_in_range(self) -> None:
-        """Hold weights within what the integer twin can represent (far outside what training reaches on its own)."""
+        """Hold the weights within what the integer twin can represent."""
         self.model.table.clamp_(-3.9, 3.9)
         self.model.bias.clamp_(-15.0, 15.0)
         self.model.second.clamp_(-7.9, 7.9)
         self.model.last.clamp_(-7.9, 7.9)
         self.model.keep_empty_rows_zero()
+        tables = self.model.table.view(CLASSES, ROWS, self.recipe.width)
+        for c in range(CLASSES):
+            bounds = torch.from_numpy(sum_bounds(tables[c].numpy(), self.model.bias[c].numpy(), LARGEST_SUM))
+            # A unit whose sums could overflow is made smaller and its outputs larger, which changes nothing below the
+            # clip of its activation.
+            shrink = torch.clamp(LARGEST_SUM / bounds, max=1.0).float()
+            if bool((shrink < 1.0).any()):
+                tables[c] *= shrink
+                self.model.bias[c] *= shrink
+                self.model.second[c] /= shrink.unsqueeze(1)
 
     def learning_rate(self, number: int) -> float:
         """Of round `number` (from 0): a short rise, then a cosine."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
 from engine.rollout import Roller
 from engine.weights import Net, make_net
 from workers.spec import Weights, WorkerSpec
@@ -16,9 +20,9 @@ class RolloutWorker:
 
     def run(self, task: RolloutTask) -> RolloutOutput:
         """All rows of one task."""
-        return RolloutOutput(
-            tuple(self._roller.trials(c, task.settings, task.first, task.count) for c in task.candidates)
-        )
+        # Boards that came through Ray are read-only, for which the kernels would be compiled a second time.
+        candidates = [replace(c, board=np.array(c.board)) for c in task.candidates]
+        return RolloutOutput(tuple(self._roller.trials(c, task.settings, task.first, task.count) for c in candidates))
 
 
 def build_rollout_worker(weights: Weights) -> RolloutWorker:

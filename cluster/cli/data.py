@@ -15,6 +15,7 @@ from cluster.cli.options import (
     RulesOption,
     chosen_net,
     print_json,
+    warn_about_match,
 )
 
 START_XGID = "XGID=-b----E-C---eE---c-e----B-:0:0:1:00:0:0:0:0:10"
@@ -35,7 +36,8 @@ def evaluate(
 
     if top < 0:
         raise InputError("top", top, "0 or a number of plays")
-    parsed, report = evaluate_position(position, level, rules, chosen_net(net))
+    parsed, report = evaluate_position(position, level, rules, chosen_net(net, rules))
+    warn_about_match(parsed.match.length)
     if json:
         print_json(report)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +12,8 @@ import typer
 if TYPE_CHECKING:
     from cluster.schemas import Model
     from engine.weights import Net
+
+log = logging.getLogger(__name__)
 
 PositionArgument = Annotated[str, typer.Argument(metavar="POSITION", help="XGID or GNU positionID:matchID.")]
 RulesOption = Annotated[
@@ -36,8 +39,18 @@ def print_json(model: Model) -> None:
     sys.stdout.flush()
 
 
-def chosen_net(path: Path | None) -> Net:
-    """The net a command works with."""
+def chosen_net(path: Path | None, rules: str | None = None) -> Net:
+    """The net a command works with; warns when it was trained for another rule set."""
     from engine.weights import load_net, shipped_net
 
-    return load_net(path) if path else shipped_net()
+    net = load_net(path) if path else shipped_net()
+    trained = net.description.get("rules")
+    if rules is not None and trained is not None and trained != rules:
+        log.warning("this net was trained for the rules %s; its values for %s are less sure", trained, rules)
+    return net
+
+
+def warn_about_match(length: int) -> None:
+    """Say that values don't look at the match score."""
+    if length:
+        log.warning("values are cubeless money equities: the score and the cube are not looked at")

@@ -16,6 +16,7 @@ from cluster.cli.options import (
     RulesOption,
     chosen_net,
     print_json,
+    warn_about_match,
 )
 
 if TYPE_CHECKING:
@@ -91,8 +92,9 @@ def rollout(
         },
     )
     settings = load_settings()
-    chosen = chosen_net(net)
+    chosen = chosen_net(net, rules)
     question = plan(request, Evaluator(chosen))
+    warn_about_match(question.position.match.length)
     if not json:
         render.show_board(question.position)
     with ExitStack() as stack:

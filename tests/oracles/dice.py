@@ -55,7 +55,7 @@ def roll_index(seed: int, trial: int, half_move: int) -> int:
 
 
 def self_play_roll(seed: int, game: int, half_move: int, reroll: bool) -> tuple[int, int]:
-    """(first die, second die) of a half-move of a training game; without `reroll` the first is one of 30 mixed rolls."""
+    """(first die, second die) of a half-move of a training game; without `reroll` the opening is no double."""
     bits = noise(seed, STREAM_SELF_PLAY, game, half_move)
     if half_move == 0 and not reroll:
         mixed = [(a, b) for a in range(1, 7) for b in range(1, 7) if a != b]

@@ -65,7 +65,7 @@ def reached(own: Counts, other: Counts, a: int, b: int) -> set[int]:
 
     From the bar first. With one checker there, the other die moves the one that entered or any other. With two or more,
     the other die must enter the next one; after that, doubles only move on the checkers that entered last, one step
-    when there were two on the bar, none when there were more. Without a checker on the bar a single one makes all steps.
+    when there were two on the bar, none when there were more. With an empty bar one checker makes all steps.
     """
     points = {place for place in range(1, 25) if own[place]}
     on_bar = own[BAR]

@@ -1,7 +1,8 @@
 """The integer network and its floating-point original in plain Python: sums over lists, one position at a time.
 
-Shares no code with `engine`; sizes and fixed-point formats are repeated here as documented. Integer arrays may be nested
-lists or anything that indexes like them. Outcomes are those of after-positions, from the view of the player who just moved.
+Shares no code with `engine`; sizes and fixed-point formats are repeated here as documented. Integer arrays may be
+nested lists or anything that indexes like them. Outcomes are those of after-positions, from the view of the player who
+just moved.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""One trial of a rollout the plain way: legal plays by the plain oracle, dice by the plain oracle, luck by its definition.
+"""One trial of a rollout the plain way: legal plays and dice by their plain oracles, luck by its definition.
 
-Positions are tuples of 26 signed counts. The network comes in as a function, because what is tested here is what is done
-with its values. Outcomes are five whole numbers in 1/2**20.
+Positions are tuples of 26 signed counts. The network comes in as a function, because what is tested here is what is
+done with its values. Outcomes are five whole numbers in 1/2**20.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ Values = Callable[[list[Position]], list[Outcome]]
 """Outcomes of after-positions, from the view of the player who just moved."""
 
 
-class Tie(Exception):
-    """Two plays share the best equity and the checkers borne off, and this oracle doesn't know the order they came in."""
+class TieError(Exception):
+    """Two best plays are equal in equity and checkers borne off; this oracle doesn't know which came first."""
 
 
 class Policy(NamedTuple):
@@ -38,7 +38,7 @@ class Policy(NamedTuple):
         equities = [sum(w * p for w, p in zip(self.utility, outcome, strict=True)) for outcome in outcomes]
         keys = [(equity, -own_checkers(play)) for equity, play in zip(equities, plays, strict=True)]
         if keys.count(max(keys)) > 1:
-            raise Tie(position, roll)
+            raise TieError(position, roll)
         best = keys.index(max(keys))
         return plays[best], outcomes[best]
 

@@ -1,0 +1,370 @@
+"""Running a rollout: the answer depends on the question alone, and no finished trial is computed twice.
+
+All positions are short bear-offs, whose games last a few half-moves.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+from collections.abc import Callable, Generator, Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cluster.coordinator import Progress, RolloutRun
+from cluster.executor import Completed, Executor, InlineExecutor
+from cluster.planner import RolloutQuestion, plan
+from cluster.schemas import RolloutReport, RolloutRequest
+from cluster.store import JobRecord, JobState, MemoryStore, TrialRange
+from engine.errors import InfrastructureError, InternalError
+from engine.evaluator import Evaluator
+from engine.rollout import Roller
+from engine.weights import Net, shipped_net
+from workers.spec import WorkerSpec
+
+# X has two checkers on each of his three lowest points, O on his; X to play 2-1.
+BEAR_OFF = "XGID=-BBB" + "-" * 18 + "bbb-:0:0:1:21:0:0:0:0:10"
+PLAYS = ("2/off 1/off", "3/off", "3/1 2/1")
+TRIALS = 216
+
+
+@pytest.fixture(scope="module")
+def net() -> Net:
+    return shipped_net()
+
+
+@pytest.fixture(scope="module")
+def evaluator(net: Net) -> Evaluator:
+    return Evaluator(net)
+
+
+class Watched(InlineExecutor):
+    """Counts what is computed; runs the tasks in an order of its own; may die after some of them."""
+
+    def __init__(
+        self, shuffle: int | None = None, dies_after: int | None = None, error: BaseException | None = None
+    ) -> None:
+        super().__init__()
+        self.trials = 0
+        self.plays: set[str] = set()
+        self._shuffle = shuffle
+        self._dies_after = dies_after
+        self._error = error or InfrastructureError("the farm burnt down")
+
+    def map_unordered(self, spec: WorkerSpec[Any, Any], tasks: Iterable[Any]) -> Generator[Completed[Any, Any], None, None]:
+        listed = list(tasks)
+        if self._shuffle is not None:
+            random.Random(self._shuffle).shuffle(listed)
+        for number, completed in enumerate(super().map_unordered(spec, listed)):
+            if number == self._dies_after:
+                raise self._error
+            self.trials += completed.task.count * len(completed.task.candidates)
+            self.plays.update(completed.task.series)
+            yield completed
+
+
+class Diary(MemoryStore):
+    """Remembers every state a job went through."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[JobRecord] = []
+
+    def put_job(self, job: JobRecord) -> None:
+        self.written.append(job)
+        super().put_job(job)
+
+    @property
+    def states(self) -> list[JobState]:
+        return [job.state for job in self.written]
+
+
+class Run:
+    """A rollout and everything it let be seen."""
+
+    def __init__(self, evaluator: Evaluator, store: MemoryStore, **changes: Any) -> None:
+        fields = {"position": BEAR_OFF, "plays": PLAYS, "trials": TRIALS} | changes
+        self.request = RolloutRequest(**fields)
+        self.question: RolloutQuestion = plan(self.request, evaluator)
+        self.progress: list[Progress] = []
+        self._run = RolloutRun(self.request, self.question, evaluator.net, store)
+
+    def __call__(self, executor: Executor) -> RolloutReport:
+        return self._run.run(lambda: executor, self.progress.append)
+
+
+def no_executor() -> Executor:
+    raise AssertionError("an executor was asked for, although everything is known")
+
+
+Asking = Callable[..., Run]
+
+
+@pytest.fixture
+def ask(evaluator: Evaluator) -> Asking:
+    def make(store: MemoryStore, **changes: Any) -> Run:
+        return Run(evaluator, store, **changes)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def reference(evaluator: Evaluator) -> str:
+    """The exact part of the answer, computed in the plainest way."""
+    return Run(evaluator, MemoryStore(), block=TRIALS)(InlineExecutor()).result.model_dump_json()
+
+
+# --- the same bytes --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("block", [7, 36, 216, 1000])
+def test_the_block_size_changes_no_byte_of_the_result(ask: Asking, reference: str, block: int) -> None:
+    assert ask(MemoryStore(), block=block)(InlineExecutor()).result.model_dump_json() == reference
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_order_in_which_blocks_come_back_changes_no_byte_of_the_result(
+    ask: Asking, reference: str, seed: int
+) -> None:
+    report = ask(MemoryStore(), block=10)(Watched(shuffle=seed))
+    assert report.result.model_dump_json() == reference
+
+
+@pytest.mark.parametrize("block", [7, 36, 216])
+def test_a_store_that_holds_overlapping_ranges_changes_no_byte_of_the_result(
+    ask: Asking, net: Net, reference: str, block: int
+) -> None:
+    store = MemoryStore()
+    run = ask(store, block=block)
+    roller = Roller(net)
+    ranges = [TrialRange(0, 50), TrialRange(20, 60), TrialRange(20, 20), TrialRange(150, 1), TrialRange(200, 100)]
+    for candidate in run.question.candidates[:2]:
+        for r in ranges:
+            rows = roller.trials(candidate.start, run.question.settings, r.first, r.count)
+            store.put_block(candidate.series, r, rows.astype("<i4").tobytes())
+    executor = Watched()
+    report = run(executor)
+    assert report.result.model_dump_json() == reference
+    known = 80 + 1 + 16
+    assert executor.trials == 3 * TRIALS - 2 * known
+    assert report.provenance.trials_from_cache == 2 * known
+
+
+def test_the_result_has_every_candidate_best_first_on_the_trials_asked_for(reference: str) -> None:
+    candidates = json.loads(reference)["candidates"]
+    assert {c["play"] for c in candidates} == set(PLAYS)
+    assert [c["trials"] for c in candidates] == [TRIALS] * 3
+    assert candidates[0]["difference"] == candidates[0]["difference_se"] == 0
+    equities = [c["equity"] for c in candidates]
+    assert equities == sorted(equities, reverse=True)
+    for c in candidates:
+        assert c["difference"] == pytest.approx(c["equity"] - equities[0], abs=1e-12)
+        assert abs(c["luck"]) <= 4 * c["luck_se"]
+
+
+def test_other_dice_give_another_result(ask: Asking, reference: str) -> None:
+    report = ask(MemoryStore(), seed=2)(InlineExecutor())
+    assert report.result.candidates[0].equity != json.loads(reference)["candidates"][0]["equity"]
+
+
+def test_one_trial_has_an_answer_that_json_can_hold(ask: Asking) -> None:
+    result = ask(MemoryStore(), trials=1)(InlineExecutor()).result
+    assert all(np.isfinite([c.equity, c.se, c.difference_se, c.luck_se]).all() for c in result.candidates)
+
+
+# --- nothing twice ---------------------------------------------------------------------------------------------------
+
+
+def test_the_same_question_again_needs_no_executor(ask: Asking, evaluator: Evaluator, reference: str) -> None:
+    store = MemoryStore()
+    ask(store)(InlineExecutor())
+    for block in (36, 50):
+        again = ask(store, block=block)
+        report = again._run.run(no_executor, again.progress.append)
+        assert report.result.model_dump_json() == reference
+        assert report.provenance.blocks_from_cache == report.provenance.blocks == -(-TRIALS // block)
+        assert report.provenance.trials_from_cache == 3 * TRIALS
+        assert report.timing.trials_per_second == 0
+        assert again.progress[-1].blocks_done == again.progress[-1].blocks
+
+
+def test_the_trials_alone_answer_when_the_finished_result_is_lost(ask: Asking, reference: str) -> None:
+    store = MemoryStore()
+    ask(store)(InlineExecutor())
+    store._results.clear()
+    again = ask(store)
+    assert again._run.run(no_executor, again.progress.append).result.model_dump_json() == reference
+
+
+def test_a_stored_result_that_can_not_be_read_is_made_again_from_the_trials(ask: Asking, reference: str) -> None:
+    store = MemoryStore()
+    run = ask(store)
+    run(InlineExecutor())
+    store.put_result(run.question.key, b'{"of": "another version"}')
+    again = ask(store)
+    assert again._run.run(no_executor, again.progress.append).result.model_dump_json() == reference
+
+
+@pytest.mark.parametrize("block", [36, 50])
+def test_more_trials_compute_only_those_that_are_missing(ask: Asking, reference: str, block: int) -> None:
+    store = MemoryStore()
+    ask(store, trials=108)(InlineExecutor())
+    executor = Watched()
+    report = ask(store, block=block)(executor)
+    assert executor.trials == 3 * 108
+    assert report.provenance.trials_from_cache == 3 * 108
+    assert report.result.model_dump_json() == reference
+
+
+def test_fewer_trials_need_no_executor_and_equal_a_run_of_their_own(ask: Asking) -> None:
+    store = MemoryStore()
+    ask(store)(InlineExecutor())
+    fewer = ask(store, trials=100)
+    report = fewer._run.run(no_executor, fewer.progress.append)
+    assert report.result == ask(MemoryStore(), trials=100)(InlineExecutor()).result
+
+
+def test_one_more_candidate_computes_only_its_own_trials(ask: Asking, reference: str) -> None:
+    store = MemoryStore()
+    ask(store, plays=PLAYS[:2])(InlineExecutor())
+    executor = Watched()
+    run = ask(store)
+    assert run(executor).result.model_dump_json() == reference
+    assert executor.trials == TRIALS
+    assert executor.plays == {run.question.candidates[2].series}
+
+
+def test_the_same_position_with_another_cube_takes_the_trials_but_answers_for_itself(ask: Asking) -> None:
+    store = MemoryStore()
+    ask(store)(InlineExecutor())
+    doubled = BEAR_OFF.replace(":0:0:1:21:", ":1:1:1:21:")
+    other = ask(store, position=doubled)
+    report = other._run.run(no_executor, other.progress.append)
+    assert report.result.xgid == doubled
+
+
+def test_a_corrupt_block_is_computed_again_and_only_it(
+    ask: Asking, reference: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = MemoryStore()
+    run = ask(store)
+    run(InlineExecutor())
+    store._results.clear()
+    damaged = TrialRange(72, 36)
+    stored = store._series[run.question.candidates[1].series]
+    stored[damaged] = stored[damaged][:-1] + bytes([stored[damaged][-1] ^ 1])
+    executor = Watched()
+    report = ask(store)(executor)
+    assert executor.trials == 36
+    assert "dropped" in caplog.text
+    assert report.result.model_dump_json() == reference
+    assert report.provenance.blocks_from_cache == 5
+
+
+def test_a_sound_block_of_the_wrong_size_is_an_error_of_ours_and_never_counted(ask: Asking) -> None:
+    store = Diary()
+    run = ask(store)
+    store.put_block(run.question.candidates[0].series, TrialRange(0, 36), b"too short")
+    with pytest.raises(InternalError, match="9 bytes"):
+        run(InlineExecutor())
+    assert store.states[-1] is JobState.FAILED
+
+
+# --- the job ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_job_that_is_answered_ends_done(ask: Asking) -> None:
+    store = Diary()
+    report = ask(store)(InlineExecutor())
+    assert [state for state in store.states if state.is_final] == [JobState.DONE]
+    assert store.states[0] is JobState.RUNNING
+    last = store.written[-1]
+    assert last.state is JobState.DONE
+    assert (last.blocks_done, last.blocks_total) == (6, 6)
+    assert report.provenance.executor == "inline"
+
+
+@pytest.mark.parametrize(
+    ("error", "state", "message"),
+    [
+        (InfrastructureError("the farm burnt down"), JobState.FAILED, "the farm burnt down"),
+        (ZeroDivisionError("oops"), JobState.FAILED, "ZeroDivisionError('oops')"),
+        (KeyboardInterrupt(), JobState.CANCELLED, "interrupted"),
+        (SystemExit(143), JobState.CANCELLED, "interrupted"),
+    ],
+)
+def test_a_job_that_is_not_answered_ends_once_with_its_reason(
+    ask: Asking, error: BaseException, state: JobState, message: str
+) -> None:
+    store = Diary()
+    with pytest.raises(type(error)):
+        ask(store)(Watched(dies_after=2, error=error))
+    assert [s for s in store.states if s.is_final] == [state]
+    assert store.written[-1].message == message
+    assert store.list_jobs(JobState.RUNNING) == []
+
+
+def test_an_executor_that_can_not_start_fails_the_job(ask: Asking) -> None:
+    store = Diary()
+    run = ask(store)
+
+    def away() -> Executor:
+        raise InfrastructureError("ray is away")
+
+    with pytest.raises(InfrastructureError, match="ray is away"):
+        run._run.run(away, run.progress.append)
+    assert store.states[-1] is JobState.FAILED
+
+
+def test_a_store_that_goes_away_does_not_hide_the_error_that_ended_the_job(ask: Asking) -> None:
+    class Vanishing(Diary):
+        def put_job(self, job: JobRecord) -> None:
+            if job.state.is_final:
+                raise InfrastructureError("redis is away")
+            super().put_job(job)
+
+    with pytest.raises(InfrastructureError, match="burnt down"):
+        ask(Vanishing())(Watched(dies_after=0))
+
+
+def test_what_was_finished_before_an_executor_died_is_kept_and_reported(ask: Asking, reference: str) -> None:
+    store = MemoryStore()
+    run = ask(store)
+    with pytest.raises(InfrastructureError):
+        run(Watched(dies_after=2))
+    assert len(store.block_ranges(run.question.candidates[0].series)) == 2
+    executor = Watched()
+    report = ask(store)(executor)
+    assert executor.trials == 3 * (TRIALS - 72)
+    assert report.provenance.blocks_from_cache == 2
+    assert report.provenance.trials_from_cache == 3 * 72
+    assert report.result.model_dump_json() == reference
+
+
+def test_tasks_run_again_after_a_lost_worker_are_counted(ask: Asking, reference: str) -> None:
+    class Accident(InlineExecutor):
+        def map_unordered(self, spec: Any, tasks: Any) -> Generator[Completed[Any, Any], None, None]:
+            for number, completed in enumerate(super().map_unordered(spec, tasks)):
+                yield dataclasses.replace(completed, attempts=3 if number == 1 else 1)
+
+    report = ask(MemoryStore())(Accident())
+    assert report.provenance.retries == 2
+    assert report.result.model_dump_json() == reference
+
+
+@pytest.mark.parametrize("cached", [0, 72, 100])
+def test_progress_only_rises_and_ends_with_everything(ask: Asking, cached: int) -> None:
+    store = MemoryStore()
+    if cached:
+        ask(store, trials=cached)(InlineExecutor())
+    run = ask(store)
+    run(Watched(shuffle=3))
+    seen = [(p.blocks_done, p.trials_done) for p in run.progress]
+    assert seen[0] == (cached // 36, cached // 36 * 36)
+    assert seen == sorted(set(seen))
+    assert seen[-1] == (6, TRIALS)
+    assert all(p.blocks == 6 and p.blocks_from_cache == cached // 36 for p in run.progress)
+    assert all(p.tally.trials == p.trials_done for p in run.progress)
