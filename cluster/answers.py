@@ -5,17 +5,16 @@ from __future__ import annotations
 from cluster.schemas import ConversionReport, EvaluationReport, PlayValue, probabilities_of
 from engine.board import borne_off
 from engine.errors import InputError
-from engine.evaluator import Evaluator
+from engine.evaluator import Evaluator, Nets
 from engine.gnuid import format_gnu_id
 from engine.notation import format_play
 from engine.position import Offer, Position, parse_position
 from engine.rules import rule_set
 from engine.search import check_level, rank_plays
-from engine.weights import Net
 from engine.xgid import format_xgid
 
 
-def evaluate_position(text: str, level: int, rules_name: str, net: Net) -> tuple[Position, EvaluationReport]:
+def evaluate_position(text: str, level: int, rules_name: str, nets: Nets) -> tuple[Position, EvaluationReport]:
     """Value of a position before the roll or, with dice, of all its plays.
 
     Raises:
@@ -26,10 +25,10 @@ def evaluate_position(text: str, level: int, rules_name: str, net: Net) -> tuple
         raise InputError("position", text, "a position without a standing cube offer")
     check_level(level)
     rules = rule_set(rules_name)
-    evaluator = Evaluator(net)
+    evaluator = Evaluator(nets)
     plays: list[PlayValue] = []
     if position.dice is None:
-        value = evaluator.before_roll(position.board, rules)
+        value = evaluator.before_roll(position.board, rules, level)
     else:
         ranked = rank_plays(evaluator, position.board, position.dice, rules, level)
         value = ranked[0].value
@@ -47,7 +46,7 @@ def evaluate_position(text: str, level: int, rules_name: str, net: Net) -> tuple
         xgid=format_xgid(position),
         gnu_id=format_gnu_id(position),
         rules=rules.name,
-        net=net.digest,
+        net=nets.digest,
         level=level,
         equity=value.equity,
         probabilities=probabilities_of(value),

@@ -32,9 +32,9 @@ from cluster.schemas import (
 from cluster.store import JobKind, JobRecord, JobState, Store, TrialRange
 from cluster.versions import versions
 from engine.errors import GammonfarmError, InternalError
+from engine.evaluator import Nets
 from engine.rollout import RESULT_VERSION, ROW, TrialRows
 from engine.tally import Tally
-from engine.weights import Net
 from engine.xgid import format_xgid
 from workers.rollout import rollout_workers
 from workers.tasks import RolloutTask
@@ -81,9 +81,9 @@ class _Rows:
 class RolloutRun:
     """One rollout from question to report."""
 
-    def __init__(self, request: RolloutRequest, question: RolloutQuestion, net: Net, store: Store) -> None:
+    def __init__(self, request: RolloutRequest, question: RolloutQuestion, nets: Nets, store: Store) -> None:
         self._question = question
-        self._net = net
+        self._nets = nets
         self._store = store
         now = time.time()
         self._job = JobRecord(
@@ -161,7 +161,7 @@ class RolloutRun:
             executor_name, workers = str(described.get("executor", "unknown")), executor.workers
             waiting = {block: len(tasks) for block, tasks in open_blocks.items()}
             tasks = (task for tasks in open_blocks.values() for task in tasks)
-            for completed in executor.map_unordered(rollout_workers(self._net), tasks):
+            for completed in executor.map_unordered(rollout_workers(self._nets), tasks):
                 task = completed.task
                 retries += completed.attempts - 1
                 self._keep(task, completed.output.rows, rows)

@@ -67,7 +67,7 @@ def plan(request: RolloutRequest, evaluator: Evaluator) -> RolloutQuestion:
         truncate=request.truncate,
         variance_reduction=request.variance_reduction,
     )
-    net = evaluator.net.digest
+    net = evaluator.nets.digest
     candidates = tuple(
         PlannedCandidate(play, start, series_key(net, settings, start))
         for play, start in _candidates(request, position, rules, evaluator)

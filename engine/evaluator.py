@@ -1,4 +1,4 @@
-"""Evaluating positions with the integer network."""
+"""Evaluating positions: the nets of an evaluator, ready to answer on one thread."""
 
 from __future__ import annotations
 
@@ -9,10 +9,32 @@ from numpy.typing import NDArray
 
 from engine import outcome as outcomes
 from engine.board import Board, flip
-from engine.kernels.network import ONE, evaluate_boards, rank_roll
+from engine.kernels.filter import FILTER_ROWS, FilterNet
+from engine.kernels.network import CLASSES, LAST, ONE, evaluate_boards
+from engine.kernels.play import Engine, Workspace, rank_roll
+from engine.kernels.search import HIGHEST_LEVEL, value_after
+from engine.kernels.vectors import LANES
 from engine.rules import RuleSet
-from engine.scratch import make_scratch
-from engine.weights import Net, quantise
+from engine.scratch import make_workspace
+from engine.weights import Net, quantise, quantise_filter
+
+INNER_PLAYS = 4
+"""Plays of a roll that the main net looks at inside a search tree and in the luck of a rollout, the filter net's
+best.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Nets:
+    """The main net and the filter net that goes with it (None: the main net looks at every play everywhere)."""
+
+    main: Net
+    filter: Net | None = None
+
+    @property
+    def digest(self) -> str:
+        """Names both."""
+        return f"{self.main.digest}-{self.filter.digest if self.filter else 'all'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,21 +46,40 @@ class Valuation:
 
 
 class Evaluator:
-    """One net, ready to answer on one thread (it owns work space: don't share it between threads)."""
+    """Nets with their work space; don't share one between threads."""
 
-    def __init__(self, net: Net) -> None:
-        self.net = net
-        self.weights = quantise(net)
-        self._scratch = make_scratch(net.width)
+    def __init__(self, nets: Nets) -> None:
+        self.nets = nets
+        self._main = quantise(nets.main)
+        self._filter = quantise_filter(nets.filter) if nets.filter else _no_filter()
+        width = self._filter.bias.shape[1]
+        self.workspaces: tuple[Workspace, ...] = tuple(
+            make_workspace(nets.main.width, width) for _ in range(HIGHEST_LEVEL)
+        )
+        self._engines: dict[RuleSet, Engine] = {}
+
+    def engine(self, rules: RuleSet) -> Engine:
+        """What the kernels need to play by a rule set."""
+        if rules not in self._engines:
+            keep = INNER_PLAYS if self.nets.filter else 0
+            self._engines[rules] = Engine(self._main, self._filter, keep, rules.utility, rules.move_flags)
+        return self._engines[rules]
 
     def after_positions(self, boards: NDArray[np.int8]) -> NDArray[np.int64]:
-        """Outcomes of after-positions (int8[N, 26]), in the view of the players who just moved.
+        """1-ply outcomes of after-positions (int8[N, 26]), in the view of the players who just moved.
 
         Returns:
             int64[N, 5] in 1/2**20, cumulative; exact for finished games.
         """
         result = np.zeros((len(boards), outcomes.OUTCOMES), dtype=np.int64)
-        evaluate_boards(np.ascontiguousarray(boards), self.weights, self._scratch, result)
+        evaluate_boards(np.ascontiguousarray(boards), self._main, self.workspaces[0].main, result)
+        return result
+
+    def after_position(self, board: Board, rules: RuleSet, level: int) -> NDArray[np.int64]:
+        """Outcome int64[5] in 1/2**20 of one after-position at a level, in the view of the player who just moved."""
+        result = np.zeros(outcomes.OUTCOMES, dtype=np.int64)
+        _, w4, w3, w2 = self.workspaces
+        value_after(np.ascontiguousarray(board), level, self.engine(rules), w4, w3, w2, result)
         return result
 
     def plays(self, board: Board, dice: tuple[int, int], rules: RuleSet) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
@@ -47,13 +88,13 @@ class Evaluator:
         Returns:
             (after-positions int8[P, 26], outcomes int64[P, 5] in 1/2**20), both in the mover's view.
         """
-        s = self._scratch
-        n = rank_roll(board, dice[0], dice[1], rules.move_flags, self.weights, rules.utility, s)
-        return s.plays[:n].copy(), s.outcomes[:n].copy()
+        w = self.workspaces[0]
+        n = rank_roll(board, dice[0], dice[1], self.engine(rules), w)
+        return w.main.plays[:n].copy(), w.main.outcomes[:n].copy()
 
-    def before_roll(self, board: Board, rules: RuleSet) -> Valuation:
+    def before_roll(self, board: Board, rules: RuleSet, level: int = 1) -> Valuation:
         """A position whose mover is about to roll, in the mover's view."""
-        before = self.after_positions(flip(board)[np.newaxis])[0]
+        before = self.after_position(flip(board), rules, level)
         return valuation(outcomes.invert(before / ONE), rules)
 
 
@@ -62,3 +103,13 @@ def valuation(outcome: NDArray[np.float64], rules: RuleSet) -> Valuation:
     win, gammon, backgammon, lose_gammon, lose_backgammon = (float(p) for p in outcome)
     equity = float(outcomes.cubeless_equity(outcome, rules))
     return Valuation((win, gammon, backgammon, lose_gammon, lose_backgammon), equity)
+
+
+def _no_filter() -> FilterNet:
+    """Stands where no filter net is used; nothing reads it."""
+    return FilterNet(
+        table=np.zeros((CLASSES, FILTER_ROWS, LANES), dtype=np.int16),
+        bias=np.zeros((CLASSES, LANES), dtype=np.int16),
+        last=np.zeros((CLASSES, LANES // 2, LAST, 2), dtype=np.int16),
+        last_bias=np.zeros((CLASSES, LAST), dtype=np.int32),
+    )

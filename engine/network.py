@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from engine.kernels.facts import ROWS
+from engine.kernels.filter import FILTER_ROWS
 from engine.kernels.network import CLASSES, CLIP, DIRECT, SECOND
 from engine.outcome import OUTCOMES
 
@@ -81,3 +82,37 @@ class Network(nn.Module):
         units = active @ self.second[c] + self.second_bias[c]
         hidden = units[:, : SECOND - DIRECT].clamp(0.0, CLIP)
         return hidden @ self.last[c] + units[:, SECOND - DIRECT :] + self.last_bias[c]
+
+
+class FilterNetwork(nn.Module):
+    """The filter net (`engine.kernels.filter`): places alone, one hidden layer, logits of the five outcomes."""
+
+    def __init__(self, width: int, first_layer: FirstLayer = embedding_sum) -> None:
+        super().__init__()
+        self.width = width
+        self.first_layer = first_layer
+        self.table = nn.Parameter(torch.zeros(CLASSES * FILTER_ROWS, width))
+        self.bias = nn.Parameter(torch.zeros(CLASSES, width))
+        self.last = nn.Parameter(torch.zeros(CLASSES, width, OUTCOMES))
+        self.last_bias = nn.Parameter(torch.zeros(CLASSES, OUTCOMES))
+
+    @torch.no_grad()
+    def initialise(self, generator: torch.Generator) -> None:
+        """Random start."""
+        self.table.normal_(0.0, 0.15, generator=generator)
+        self.bias.uniform_(-0.1, 0.5, generator=generator)
+        self.last.normal_(0.0, (1.0 / self.width) ** 0.5, generator=generator)
+        self.keep_empty_rows_zero()
+
+    @torch.no_grad()
+    def keep_empty_rows_zero(self) -> None:
+        """Row 0 of each class stands for an empty place."""
+        self.table.view(CLASSES, FILTER_ROWS, self.width)[:, 0].zero_()
+
+    def forward(self, rows: Tensor, races: Tensor) -> Tensor:
+        """Logits float32[N, 5] from rows int64[N, 26] (places only, before the class offset) and races bool[N]."""
+        classes = (~races).long()
+        sums = self.first_layer(rows + (classes * FILTER_ROWS).unsqueeze(1), self.table)
+        active = (sums + self.bias[classes]).clamp(0.0, CLIP)
+        logits: Tensor = torch.einsum("nw,nwo->no", active, self.last[classes]) + self.last_bias[classes]
+        return logits

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from engine.board import Board
 from engine.errors import InputError
-from engine.kernels import moves as kernel
+from engine.kernels import perft as kernel
 from engine.rules import RuleSet
 
 

@@ -14,14 +14,17 @@ from numpy.typing import NDArray
 
 from engine.board import Board, flip
 from engine.errors import InputError
-from engine.kernels.rollout import roll_trials
+from engine.evaluator import Evaluator, Nets
+from engine.kernels.network import ONE
+from engine.kernels.rollout import TrialRules, roll_trials
 from engine.rules import RuleSet
-from engine.scratch import make_scratch
-from engine.search import check_level
-from engine.weights import Net, quantise
 
 RESULT_VERSION = 1
 """Raised whenever the same question would get other bits: part of every content key."""
+
+LEVEL_2_PLAYS = 4
+LEVEL_2_MARGIN = 0.08
+"""At level 2 a trial looks at the best plays by 1-ply: at most so many, none this much equity worse than the first."""
 
 ROW = 10
 """Numbers a trial leaves: five outcomes, then the luck in each of them (1/2**20, view of the question's mover)."""
@@ -42,7 +45,8 @@ class RolloutSettings:
     variance_reduction: bool = True
 
     def __post_init__(self) -> None:
-        check_level(self.level)
+        if self.level not in (1, 2):
+            raise InputError("level", self.level, "1 or 2 (plies with which the trials are played)")
         if not 0 <= self.seed < 2**63:
             raise InputError("seed", self.seed, "a whole number from 0 to 2**63 - 1")
         if self.truncate is not None and not 1 <= self.truncate <= 1000:
@@ -70,26 +74,23 @@ class Candidate:
 
 
 class Roller:
-    """Plays trials with one net on one thread."""
+    """Plays trials with one pair of nets on one thread."""
 
-    def __init__(self, net: Net) -> None:
-        self._weights = quantise(net)
-        self._scratch = make_scratch(net.width)
+    def __init__(self, nets: Nets) -> None:
+        self._evaluator = Evaluator(nets)
 
     def trials(self, candidate: Candidate, settings: RolloutSettings, first: int, count: int) -> TrialRows:
         """Rows int32[count, ROW] of trials `first .. first + count - 1`."""
         rows = np.zeros((count, ROW), dtype=np.int32)
-        roll_trials(
-            candidate.board,
-            candidate.mover_rolls,
-            settings.seed,
-            first,
-            settings.truncate or 0,
-            settings.variance_reduction,
-            settings.rules.move_flags,
-            settings.rules.utility,
-            self._weights,
-            self._scratch,
-            rows,
+        how = TrialRules(
+            seed=settings.seed,
+            level=settings.level,
+            width=LEVEL_2_PLAYS,
+            margin=round(LEVEL_2_MARGIN * ONE),
+            truncate=settings.truncate or 0,
+            reduce=settings.variance_reduction,
         )
+        w, w2, *_ = self._evaluator.workspaces
+        engine = self._evaluator.engine(settings.rules)
+        roll_trials(candidate.board, candidate.mover_rolls, first, how, engine, w, w2, rows)
         return rows

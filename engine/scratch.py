@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from engine.kernels.facts import FACTS, WIDTH
+from engine.kernels.filter import FilterScratch
 from engine.kernels.moves import MAX_PLAYS
-from engine.kernels.network import LAST, SECOND, Scratch
+from engine.kernels.network import CLASSES, LAST, SECOND, Scratch
+from engine.kernels.play import Workspace
 
 
 def make_scratch(width: int) -> Scratch:
@@ -28,3 +30,21 @@ def make_scratch(width: int) -> Scratch:
         outcomes=np.zeros((MAX_PLAYS, 5), dtype=np.int64),
         equities=np.zeros(MAX_PLAYS, dtype=np.int64),
     )
+
+
+def make_filter_scratch(width: int) -> FilterScratch:
+    """Buffers for a filter net that is `width` wide."""
+    return FilterScratch(
+        base=np.zeros((CLASSES, width), dtype=np.int16),
+        active=np.zeros(width, dtype=np.int16),
+        pairs=np.zeros((26, 2), dtype=np.int64),
+        logits=np.zeros(LAST, dtype=np.int32),
+        outcome=np.zeros(5, dtype=np.int64),
+        equities=np.zeros(MAX_PLAYS, dtype=np.int64),
+        chosen=np.zeros(MAX_PLAYS, dtype=np.int64),
+    )
+
+
+def make_workspace(width: int, filter_width: int) -> Workspace:
+    """Buffers of one level of a search."""
+    return Workspace(make_scratch(width), make_filter_scratch(filter_width))

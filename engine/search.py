@@ -1,18 +1,46 @@
-"""Ranking the plays of a roll."""
+"""Ranking the plays of a roll at any level."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.board import Board, borne_off
 from engine.errors import InputError
 from engine.evaluator import Evaluator, Valuation, valuation
 from engine.kernels.network import ONE
+from engine.kernels.search import HIGHEST_LEVEL
 from engine.rules import RuleSet
 
-HIGHEST_LEVEL = 1
+
+@dataclass(frozen=True, slots=True)
+class FilterStep:
+    """Which plays go on to the next level: the best ones at `level`, at most `keep`, none more than `margin` worse."""
+
+    level: int
+    keep: int
+    margin: float
+    """Equity."""
+
+    def __post_init__(self) -> None:
+        if self.keep < 1 or self.margin < 0 or not 1 <= self.level < HIGHEST_LEVEL:
+            raise InputError("filter", f"level {self.level}, keep {self.keep}, margin {self.margin}", "a usable step")
+
+
+@dataclass(frozen=True, slots=True)
+class MoveFilter:
+    """The steps from 1-ply to each level; data, see `configs/search`."""
+
+    name: str
+    steps: tuple[tuple[FilterStep, ...], ...]
+    """For level 2, 3, 4: steps with rising `level`, the first at level 1."""
+
+    def for_level(self, level: int) -> tuple[FilterStep, ...]:
+        """The steps on the way to a level (none for level 1)."""
+        return () if level == 1 else self.steps[level - 2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +58,28 @@ def check_level(level: int) -> None:
         InputError: a level that this version cannot search.
     """
     if not 1 <= level <= HIGHEST_LEVEL:
-        raise InputError("level", level, "1 (the network on every legal play)")
+        raise InputError("level", level, f"a whole number from 1 (the net on every legal play) to {HIGHEST_LEVEL}")
+
+
+@dataclass(slots=True)
+class _Candidate:
+    after: NDArray[np.int8]
+    order: int
+    outcome: NDArray[np.int64]
+    equity: int
+    level: int
 
 
 def rank_plays(
-    evaluator: Evaluator, board: Board, dice: tuple[int, int], rules: RuleSet, level: int = 1
+    evaluator: Evaluator,
+    board: Board,
+    dice: tuple[int, int],
+    rules: RuleSet,
+    level: int = 1,
+    move_filter: MoveFilter | None = None,
 ) -> list[RankedPlay]:
-    """All legal plays, best first; ties go to bearing off more, then to the order of generation.
+    """All legal plays, best first. Plays that the filter leaves behind keep the level they reached and stand below all
+    plays of a higher level. Ties go to bearing off more, then to the order of generation.
 
     Raises:
         InputError: an unknown level.
@@ -44,5 +87,25 @@ def rank_plays(
     check_level(level)
     afters, outcomes = evaluator.plays(board, dice, rules)
     equities = outcomes @ rules.utility - ONE
-    order = sorted(range(len(afters)), key=lambda i: (-int(equities[i]), -borne_off(afters[i])[0], i))
-    return [RankedPlay(np.array(afters[i]), valuation(outcomes[i] / ONE, rules), level) for i in order]
+    plays = [_Candidate(afters[i], i, outcomes[i], int(equities[i]), 1) for i in range(len(afters))]
+    steps = (move_filter or default_filter()).for_level(level)
+    for number, step in enumerate(steps):
+        plays = _sorted(plays)
+        limit = plays[0].equity - round(step.margin * ONE)
+        going_on = [p for p in plays[: step.keep] if p.level == step.level and p.equity >= limit]
+        target = steps[number + 1].level if number + 1 < len(steps) else level
+        for play in going_on:
+            play.outcome = evaluator.after_position(play.after, rules, target)
+            play.equity = int(play.outcome @ rules.utility) - ONE
+            play.level = target
+    return [RankedPlay(np.array(p.after), valuation(p.outcome / ONE, rules), p.level) for p in _sorted(plays)]
+
+
+def _sorted(plays: Iterable[_Candidate]) -> list[_Candidate]:
+    return sorted(plays, key=lambda p: (-p.level, -p.equity, -borne_off(p.after)[0], p.order))
+
+
+def default_filter() -> MoveFilter:
+    """The filter used where none is named."""
+    first = FilterStep(1, 8, 0.16)
+    return MoveFilter("normal", ((first,), (first,), (FilterStep(1, 8, 0.12), FilterStep(3, 2, 0.02))))

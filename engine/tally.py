@@ -77,7 +77,7 @@ class Tally:
         x = stacked[:, :, :OUTCOMES] - luck
         e = x @ rules.utility - ONE
         g = luck @ rules.utility
-        if max(int(np.abs(x).max(initial=0)), int(np.abs(e).max(initial=0))) >= 2**25:
+        if max(int(np.abs(values).max(initial=0)) for values in (x, e, g)) >= 2**25:
             raise InternalError("a trial's value is outside the range of the tally")
         return Tally(
             n,

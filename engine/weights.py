@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import hashlib
 import json
 from collections.abc import Mapping
@@ -18,7 +19,9 @@ from safetensors.numpy import save_file
 from engine.board import CHECKERS, PLACES
 from engine.errors import InputError
 from engine.kernels.facts import OFFSETS, PIP_DIFFERENCE_VALUES, PLACE_ROWS, ROWS, SIDE_FACTS
+from engine.kernels.filter import FILTER_ROWS, FilterNet
 from engine.kernels.network import ACTIVATION_BITS, CLASSES, CLIP_STEPS, DIRECT, LAST, SECOND, WEIGHT_BITS, IntNet
+from engine.kernels.vectors import LANES
 from engine.outcome import OUTCOMES
 
 FORMAT = "gammonfarm-net-1"
@@ -31,7 +34,23 @@ def inputs_digest() -> str:
     return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
 
 
-def _shapes(width: int) -> dict[str, tuple[int, ...]]:
+class NetKind(enum.Enum):
+    """What a net is for."""
+
+    MAIN = "main"
+    """Values positions."""
+    FILTER = "filter"
+    """Picks the plays that the main net looks at."""
+
+
+def _shapes(kind: NetKind, width: int) -> dict[str, tuple[int, ...]]:
+    if kind is NetKind.FILTER:
+        return {
+            "table": (CLASSES * FILTER_ROWS, width),
+            "bias": (CLASSES, width),
+            "last": (CLASSES, width, OUTCOMES),
+            "last_bias": (CLASSES, OUTCOMES),
+        }
     return {
         "table": (CLASSES * ROWS, width),
         "bias": (CLASSES, width),
@@ -56,6 +75,7 @@ def digest_of(arrays: Arrays) -> str:
 class Net:
     """A trained network: its float weights, their digest, and the specification it was saved with."""
 
+    kind: NetKind
     arrays: Arrays
     digest: str
     description: Mapping[str, str]
@@ -66,7 +86,7 @@ class Net:
         return int(self.arrays["bias"].shape[1])
 
 
-def make_net(arrays: Arrays, description: Mapping[str, str] | None = None) -> Net:
+def make_net(arrays: Arrays, description: Mapping[str, str] | None = None, kind: NetKind = NetKind.MAIN) -> Net:
     """Check the arrays and name them by their digest.
 
     Raises:
@@ -74,28 +94,37 @@ def make_net(arrays: Arrays, description: Mapping[str, str] | None = None) -> Ne
     """
     if "bias" not in arrays or arrays["bias"].ndim != 2:
         raise InputError("weights", "no array 'bias'", "the arrays of a gammonfarm net")
-    for name, shape in _shapes(int(arrays["bias"].shape[1])).items():
+    width = int(arrays["bias"].shape[1])
+    if width == 0 or width % LANES:
+        raise InputError("weights", f"width {width}", f"a multiple of {LANES}")
+    for name, shape in _shapes(kind, width).items():
         if name not in arrays or arrays[name].shape != shape:
             found = arrays[name].shape if name in arrays else "missing"
             raise InputError(f"weights {name}", found, f"shape {shape}")
         if not np.isfinite(arrays[name]).all():
             raise InputError(f"weights {name}", "not finite", "finite numbers")
-    return Net(arrays, digest_of(arrays), dict(description or {}))
+    return Net(kind, arrays, digest_of(arrays), dict(description or {}))
 
 
 def save_net(net: Net, path: Path) -> None:
     """Write a net; the file replaces an older one only when it is complete."""
-    header = {"format": FORMAT, "inputs": inputs_digest(), "digest": net.digest, **net.description}
+    header = {
+        "format": FORMAT,
+        "kind": net.kind.value,
+        "inputs": inputs_digest(),
+        "digest": net.digest,
+        **net.description,
+    }
     partial = path.with_name(path.name + ".partial")
     save_file({name: np.ascontiguousarray(a) for name, a in net.arrays.items()}, partial, metadata=header)
     partial.replace(path)
 
 
-def load_net(path: Path) -> Net:
+def load_net(path: Path, kind: NetKind = NetKind.MAIN) -> Net:
     """Read a net.
 
     Raises:
-        InputError: unreadable, of another format, for other inputs, or damaged.
+        InputError: unreadable, of another format or kind, for other inputs, or damaged.
     """
     try:
         with safe_open(path, framework="numpy") as file:
@@ -105,18 +134,21 @@ def load_net(path: Path) -> Net:
         raise InputError("net", path, f"a readable safetensors file ({str(error).splitlines()[0]})") from error
     if header.get("format") != FORMAT:
         raise InputError("net", path, f"a file of format {FORMAT}")
+    if header.get("kind", NetKind.MAIN.value) != kind.value:
+        raise InputError("net", path, f"a {kind.value} net")
     if header.get("inputs") != inputs_digest():
         raise InputError("net", path, f"a net for the board facts of this version ({inputs_digest()})")
-    net = make_net(arrays, header)
+    own = {"format", "kind", "inputs", "digest"}
+    net = make_net(arrays, {key: value for key, value in header.items() if key not in own}, kind)
     if header.get("digest") != net.digest:
         raise InputError("net", path, f"undamaged weights (digest {header.get('digest')})")
     return net
 
 
-def shipped_net() -> Net:
-    """The main net that comes with gammonfarm."""
-    with resources.as_file(resources.files("engine") / "nets" / "main.safetensors") as path:
-        return load_net(path)
+def shipped_net(kind: NetKind = NetKind.MAIN) -> Net:
+    """The net of this kind that comes with gammonfarm."""
+    with resources.as_file(resources.files("engine") / "nets" / f"{kind.value}.safetensors") as path:
+        return load_net(path, kind)
 
 
 def quantise(net: Net) -> IntNet:
@@ -130,24 +162,16 @@ def quantise(net: Net) -> IntNet:
     steps = 1 << ACTIVATION_BITS
     weight_steps = 1 << WEIGHT_BITS
     second = np.rint(a["second"] * weight_steps)
-    last = np.zeros((CLASSES, SECOND, LAST))
-    last[:, : SECOND - DIRECT, :OUTCOMES] = np.rint(a["last"] * weight_steps)
-    last_bias = np.zeros((CLASSES, LAST))
-    last_bias[:, :OUTCOMES] = np.rint(a["last_bias"] * steps * weight_steps)
     second_bias = np.rint(a["second_bias"] * steps * weight_steps)
+    last, last_bias = _padded_last(a, weight_steps, steps * weight_steps)
     table = np.rint(a["table"].reshape(CLASSES, ROWS, width) * steps)
     bias = np.rint(a["bias"] * steps)
-    for name, array, bound in (("table", table, 2**12), ("bias", bias, 2**14), ("second", second, 2**15 - 1)):
-        if np.abs(array).max() > bound:
-            raise InputError(f"weights {name}", float(np.abs(array).max()), f"at most {bound} steps")
+    _check_range("second", np.abs(second), 2**15)
+    _check_range("last", np.abs(last), 2**15)
     for c in range(CLASSES):
-        largest = float(sum_bounds(table[c], bias[c], 2**15).max())
-        if largest >= 2**15:
-            raise InputError("weights table", largest, "sums that fit 16 bits")
-    for name, array, offsets in (("second", second, second_bias), ("last", last, last_bias)):
-        largest = float((np.abs(array).sum(axis=1) * CLIP_STEPS + np.abs(offsets)).max())
-        if largest >= 2**31:
-            raise InputError(f"weights {name}", largest, "sums that fit 32 bits")
+        _check_range("table", sum_bounds(table[c], bias[c], 2**15), 2**15)
+    _check_range("second", np.abs(second).sum(axis=1) * CLIP_STEPS + np.abs(second_bias), 2**31)
+    _check_range("last", np.abs(last).sum(axis=1) * CLIP_STEPS + np.abs(last_bias), 2**31)
     return IntNet(
         table=np.ascontiguousarray(table, dtype=np.int16),
         bias=np.ascontiguousarray(bias, dtype=np.int16),
@@ -158,17 +182,59 @@ def quantise(net: Net) -> IntNet:
     )
 
 
+def quantise_filter(net: Net) -> FilterNet:
+    """The integer twin of a filter net.
+
+    Raises:
+        InputError: as `quantise`.
+    """
+    a = net.arrays
+    steps = 1 << ACTIVATION_BITS
+    weight_steps = 1 << WEIGHT_BITS
+    table = np.rint(a["table"].reshape(CLASSES, FILTER_ROWS, net.width) * steps)
+    bias = np.rint(a["bias"] * steps)
+    last, last_bias = _padded_last(a, weight_steps, steps * weight_steps)
+    _check_range("last", np.abs(last), 2**15)
+    for c in range(CLASSES):
+        _check_range("table", sum_bounds(table[c], bias[c], 2**15), 2**15)
+    _check_range("last", np.abs(last).sum(axis=1) * CLIP_STEPS + np.abs(last_bias), 2**31)
+    return FilterNet(
+        table=np.ascontiguousarray(table, dtype=np.int16),
+        bias=np.ascontiguousarray(bias, dtype=np.int16),
+        last=_pairs(last),
+        last_bias=last_bias.astype(np.int32),
+    )
+
+
+def _padded_last(a: Arrays, weight_steps: int, bias_steps: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The last layer with its outputs padded to LAST and, for the main net, its inputs to SECOND."""
+    inputs = a["last"].shape[1]
+    last = np.zeros((CLASSES, SECOND if inputs < SECOND else inputs, LAST))
+    last[:, :inputs, :OUTCOMES] = np.rint(a["last"] * weight_steps)
+    last_bias = np.zeros((CLASSES, LAST))
+    last_bias[:, :OUTCOMES] = np.rint(a["last_bias"] * bias_steps)
+    return last, last_bias
+
+
+def _check_range(name: str, sizes: NDArray[np.float64], limit: float) -> None:
+    largest = float(sizes.max())
+    if largest >= limit:
+        raise InputError(f"weights {name}", largest, f"less than {limit} steps, so that integer sums cannot overflow")
+
+
 def sum_bounds(table: NDArray[np.floating], bias: NDArray[np.floating], limit: float) -> NDArray[np.float64]:
     """Bound [H] of the size of the first layer's sums in one class (`table` [ROWS, H], `bias` [H]) over all boards.
 
     The facts are taken at their largest, independently of the board. The places first likewise; where that reaches
     `limit`, over all ways to put fifteen checkers a side on the board.
     """
-    edges = [*(int(start) for start in OFFSETS), ROWS]
+    edges = [*(int(start) for start in OFFSETS), ROWS] if len(table) == ROWS else []  # a filter net has no facts
     places = table[1 : 1 + PLACE_ROWS].reshape(PLACES, -1, table.shape[1])  # [26, 31, H]
     largest = np.zeros(table.shape[1])
     for sign in (1.0, -1.0):
-        rest = sign * bias + sum(np.maximum((sign * table[a:b]).max(axis=0), 0.0) for a, b in pairwise(edges))
+        rest = sign * bias.astype(np.float64)
+        for a, b in pairwise(edges):
+            rest = rest + np.maximum((sign * table[a:b]).max(axis=0), 0.0)
         bound = rest + np.maximum((sign * places).max(axis=1), 0.0).sum(axis=0)
         doubtful = np.nonzero(bound >= limit)[0]
         if doubtful.size:

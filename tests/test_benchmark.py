@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from test_network import random_net
+from nets import random_net
 
 from engine.board import START, Board, make_board
 from engine.errors import InputError
-from engine.evaluator import Evaluator
+from engine.evaluator import Evaluator, Nets
 from engine.gnuid import format_match_id, format_position_id
 from engine.notation import format_play
 from engine.position import Position
@@ -21,7 +21,7 @@ from engine.rules import INTERNATIONAL
 from engine.search import rank_plays
 from training.benchmark import read_decisions, score_checker
 
-EVALUATOR = Evaluator(random_net(6))
+EVALUATOR = Evaluator(Nets(random_net(6)))
 OTHER = make_board([-1, 2, 0, 2, -1, 2, 4, 0, 3, 0, 0, 0, -4, 2, 0, 0, 0, -3, 0, -4, -2, 0, 0, 0, 0, 0])
 DICE = (6, 3)
 

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cluster.cli.options import chosen_nets
 from cluster.coordinator import Progress, RolloutRun
 from cluster.executor import Completed, Executor, InlineExecutor
 from cluster.planner import RolloutQuestion, plan
 from cluster.schemas import RolloutReport, RolloutRequest
 from cluster.store import JobRecord, JobState, MemoryStore, TrialRange
 from engine.errors import InfrastructureError, InternalError
-from engine.evaluator import Evaluator
+from engine.evaluator import Evaluator, Nets
 from engine.rollout import Roller
-from engine.weights import Net, shipped_net
 from workers.spec import WorkerSpec
 
 # X has two checkers on each of his three lowest points, O on his; X to play 2-1.
@@ -32,13 +32,16 @@ TRIALS = 216
 
 
 @pytest.fixture(scope="module")
-def net() -> Net:
-    return shipped_net()
+def nets() -> Nets:
+    return chosen_nets(None)
 
 
 @pytest.fixture(scope="module")
-def evaluator(net: Net) -> Evaluator:
-    return Evaluator(net)
+def evaluator(nets: Nets) -> Evaluator:
+    return Evaluator(nets)
+
+
+Finished = Generator[Completed[Any, Any], None, None]
 
 
 class Watched(InlineExecutor):
@@ -54,7 +57,9 @@ class Watched(InlineExecutor):
         self._dies_after = dies_after
         self._error = error or InfrastructureError("the farm burnt down")
 
-    def map_unordered(self, spec: WorkerSpec[Any, Any], tasks: Iterable[Any]) -> Generator[Completed[Any, Any], None, None]:
+    def map_unordered(
+        self, spec: WorkerSpec[Any, Any], tasks: Iterable[Any]
+    ) -> Generator[Completed[Any, Any], None, None]:
         listed = list(tasks)
         if self._shuffle is not None:
             random.Random(self._shuffle).shuffle(listed)
@@ -86,11 +91,11 @@ class Run:
     """A rollout and everything it let be seen."""
 
     def __init__(self, evaluator: Evaluator, store: MemoryStore, **changes: Any) -> None:
-        fields = {"position": BEAR_OFF, "plays": PLAYS, "trials": TRIALS} | changes
+        fields: dict[str, Any] = {"position": BEAR_OFF, "plays": PLAYS, "trials": TRIALS} | changes
         self.request = RolloutRequest(**fields)
         self.question: RolloutQuestion = plan(self.request, evaluator)
         self.progress: list[Progress] = []
-        self._run = RolloutRun(self.request, self.question, evaluator.net, store)
+        self._run = RolloutRun(self.request, self.question, evaluator.nets, store)
 
     def __call__(self, executor: Executor) -> RolloutReport:
         return self._run.run(lambda: executor, self.progress.append)
@@ -135,11 +140,11 @@ def test_the_order_in_which_blocks_come_back_changes_no_byte_of_the_result(
 
 @pytest.mark.parametrize("block", [7, 36, 216])
 def test_a_store_that_holds_overlapping_ranges_changes_no_byte_of_the_result(
-    ask: Asking, net: Net, reference: str, block: int
+    ask: Asking, nets: Nets, reference: str, block: int
 ) -> None:
     store = MemoryStore()
     run = ask(store, block=block)
-    roller = Roller(net)
+    roller = Roller(nets)
     ranges = [TrialRange(0, 50), TrialRange(20, 60), TrialRange(20, 20), TrialRange(150, 1), TrialRange(200, 100)]
     for candidate in run.question.candidates[:2]:
         for r in ranges:
@@ -346,7 +351,7 @@ def test_what_was_finished_before_an_executor_died_is_kept_and_reported(ask: Ask
 
 def test_tasks_run_again_after_a_lost_worker_are_counted(ask: Asking, reference: str) -> None:
     class Accident(InlineExecutor):
-        def map_unordered(self, spec: Any, tasks: Any) -> Generator[Completed[Any, Any], None, None]:
+        def map_unordered(self, spec: Any, tasks: Any) -> Finished:
             for number, completed in enumerate(super().map_unordered(spec, tasks)):
                 yield dataclasses.replace(completed, attempts=3 if number == 1 else 1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cluster.cli.options import chosen_nets
 from cluster.planner import (
     PlannedCandidate,
     RolloutQuestion,
@@ -29,7 +31,6 @@ from engine.position import Position, parse_position
 from engine.rollout import Candidate, RolloutSettings
 from engine.rules import INTERNATIONAL, TAVLA, rule_set
 from engine.search import rank_plays
-from engine.weights import shipped_net
 
 PROBLEM = "XGID=--ABBBC-B---eB---c-cbb--A-:0:0:1:56:0:0:0:0:10"
 BEFORE_ROLL = "XGID=--ABBBC-B---eB---c-cbb--A-:0:0:1:00:0:0:0:0:10"
@@ -38,7 +39,7 @@ DOUBLED = "XGID=--ABBBC-B---eB---c-cbb--A-:0:0:1:D:0:0:0:0:10"
 
 @pytest.fixture(scope="module")
 def evaluator() -> Evaluator:
-    return Evaluator(shipped_net())
+    return Evaluator(chosen_nets(None))
 
 
 def question(trials: int, block: int, series: tuple[str, ...] = ("a", "b")) -> RolloutQuestion:
@@ -64,7 +65,7 @@ def test_known_and_missing_ranges_cover_exactly_what_was_asked(known: list[Trial
     there = {trial for trials in known for trial in range(trials.first, trials.stop)}
     assert missing == sorted(set(range(within.first, within.stop)) - there)
     # Neighbouring gaps would be two tasks where one will do.
-    assert all(first.stop < second.first for first, second in zip(gaps, gaps[1:], strict=False))
+    assert all(first.stop < second.first for first, second in pairwise(gaps))
 
 
 @given(trials=st.integers(1, 200), block=st.integers(1, 90))
@@ -116,7 +117,7 @@ SETTINGS = RolloutSettings(INTERNATIONAL, seed=1, truncate=None, variance_reduct
 CANDIDATE = Candidate.before_roll(START)
 
 
-def levelled(level: int) -> RolloutSettings:
+def at_level(level: int) -> RolloutSettings:
     """Settings at a level that this version can't play yet."""
     settings = replace(SETTINGS)
     object.__setattr__(settings, "level", level)
@@ -130,7 +131,7 @@ def levelled(level: int) -> RolloutSettings:
         pytest.param("net", replace(SETTINGS, seed=2), CANDIDATE, id="seed"),
         pytest.param("net", replace(SETTINGS, truncate=7), CANDIDATE, id="truncate"),
         pytest.param("net", replace(SETTINGS, variance_reduction=False), CANDIDATE, id="variance reduction"),
-        pytest.param("net", levelled(2), CANDIDATE, id="level"),
+        pytest.param("net", at_level(2), CANDIDATE, id="level"),
         pytest.param("net", replace(SETTINGS, rules=TAVLA), CANDIDATE, id="tavla"),
         pytest.param("net", replace(SETTINGS, rules=rule_set("international+forced-bear-off")), CANDIDATE, id="option"),
         pytest.param("net", SETTINGS, Candidate(CANDIDATE.board, mover_rolls=False), id="side"),
@@ -234,7 +235,7 @@ def test_without_dice_the_position_before_the_roll_is_the_one_candidate(evaluato
         pytest.param({"position": DOUBLED, "plays": ()}, "position", DOUBLED, "cube offer", id="standing double"),
         pytest.param({"position": "XGID=?"}, "XGID", "?", "fields", id="no position"),
         pytest.param({"rules": "plakoto"}, "rules", "plakoto", "international", id="unknown rules"),
-        pytest.param({"level": 2}, "level", 2, "1", id="level"),
+        pytest.param({"level": 9}, "level", 9, "", id="level"),
         pytest.param({"seed": -1}, "seed", -1, "0", id="seed"),
         pytest.param({"truncate": 0}, "truncate", 0, "half-moves", id="truncate"),
     ],

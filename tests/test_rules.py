@@ -283,7 +283,8 @@ def test_another_checker_may_run_from_the_point_of_the_hit() -> None:
 
 
 def test_a_die_is_lost_to_the_ban() -> None:
-    #  M: one checker on 6; O a blot on 4, points on 5 and 1. 2 then 1 by the same checker is a hit and run, 6/5 is shut.
+    #  M: one checker on 6; O a blot on 4, points on 5 and 1. 2 then 1 by the same checker is a hit and run, 6/5 is
+    # shut.
     position = board({6: 1}, {25 - 4: 1, 25 - 5: 2})
     assert texts(position, (2, 1), TAVLA) == {"6/4*/3"}
     assert texts(position, (2, 1), BANNED) == {"6/4*"}

@@ -8,20 +8,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from nets import random_net
 from oracles import dice as dice_oracle
 from oracles import facts as facts_oracle
 from oracles import moves as moves_oracle
 from oracles import network as network_oracle
-from test_network import random_net
 
 from engine.board import START
 from engine.errors import InputError
-from engine.evaluator import Evaluator
+from engine.evaluator import Evaluator, Nets
 from engine.kernels.facts import ROWS
 from engine.kernels.network import ONE
 from engine.network import Network
 from engine.rules import INTERNATIONAL, TAVLA, RuleSet
-from engine.weights import Net, make_net, quantise
+from engine.weights import Net, make_net
 from training.checkpoint import load_checkpoint, save_checkpoint
 from training.first_layer import SparseFirstLayer
 from training.recipe import TdRecipe, load_recipe
@@ -106,7 +106,7 @@ def game_by_game(rules: RuleSet, games: range, td_lambda: float) -> list[tuple[l
     """(after-positions, targets) of each game, played alone."""
     found = []
     for game in games:
-        samples = play_round(quantise(NET), rules, 11, game, 1, td_lambda)
+        samples = play_round(NET, rules, 11, game, 1, td_lambda)
         assert samples.games == 1
         found.append(([tuple(board) for board in samples.boards.tolist()], samples.targets))
     return found
@@ -139,7 +139,7 @@ def test_games_follow_the_rules_and_the_documented_dice(rules: RuleSet) -> None:
 
 def test_both_players_choose_the_best_play() -> None:
     ((boards, _),) = game_by_game(INTERNATIONAL, range(5, 6), 0.5)
-    evaluator = Evaluator(NET)
+    evaluator = Evaluator(Nets(NET))
     before = np.array(START)
     for half_move, after in enumerate(boards):
         plays, outcomes = evaluator.plays(before, dice_oracle.self_play_roll(11, 5, half_move, False), INTERNATIONAL)
@@ -151,7 +151,7 @@ def test_both_players_choose_the_best_play() -> None:
 @pytest.mark.parametrize("td_lambda", [0.0, 0.5, 1.0])
 def test_targets_equal_the_backward_recursion(td_lambda: float) -> None:
     for game, (boards, targets) in enumerate(game_by_game(INTERNATIONAL, range(4), td_lambda)):
-        values = (Evaluator(NET).after_positions(np.array(boards, dtype=np.int8)) / ONE).tolist()
+        values = (Evaluator(Nets(NET)).after_positions(np.array(boards, dtype=np.int8)) / ONE).tolist()
         roll = dice_oracle.self_play_roll(11, game, len(boards), False)
         result = last_outcome(boards[-1], roll, INTERNATIONAL)
         values.append(result)
@@ -173,7 +173,7 @@ def test_with_lambda_one_every_target_is_the_final_result() -> None:
 
 
 def test_a_round_is_the_same_games_however_it_is_split() -> None:
-    net = quantise(NET)
+    net = NET
     whole = play_round(net, INTERNATIONAL, 4, 100, 30, 0.7)
     parts = [play_round(net, INTERNATIONAL, 4, first, n, 0.7) for first, n in ((100, 1), (101, 12), (113, 17))]
     assert np.concatenate([part.boards for part in parts]).tobytes() == whole.boards.tobytes()
@@ -186,7 +186,7 @@ def test_a_round_is_the_same_games_however_it_is_split() -> None:
 
 
 def test_rounds_larger_than_the_kernels_buffer_are_whole() -> None:
-    net = quantise(NET)
+    net = NET
     whole = play_round(net, INTERNATIONAL, 4, 0, 600, 0.7)
     tail = play_round(net, INTERNATIONAL, 4, 590, 10, 0.7)
     assert len(whole.boards) > 256 * 96 + 1024  # what the kernel is given room for at once
@@ -222,7 +222,7 @@ def endless_net() -> Net:
 
 
 def test_games_that_do_not_end_leave_no_samples() -> None:
-    samples = play_round(quantise(endless_net()), INTERNATIONAL, 1, 0, 5, 0.5)
+    samples = play_round(endless_net(), INTERNATIONAL, 1, 0, 5, 0.5)
     assert samples.games == 0
     assert samples.boards.shape == (0, 26)
     assert samples.targets.shape == (0, 5)
@@ -259,7 +259,7 @@ def test_an_interrupted_and_resumed_run_ends_with_the_same_bits(
     running = first.rounds()
     early = [next(running), next(running)]
     save_checkpoint(first.checkpoint(), tmp_path / "checkpoint")
-    running.close()
+    del running  # waits for the games that are being played
     assert not same_tensors(first, whole)
 
     resumed = TdTraining(TINY, load_checkpoint(tmp_path / "checkpoint"))
@@ -368,7 +368,7 @@ def test_rounds_report_the_schedule(uninterrupted: tuple[TdTraining, list[Round]
 
 
 def test_the_network_learns_64_positions_by_heart() -> None:
-    samples = play_round(quantise(NET), INTERNATIONAL, 2, 0, 4, 0.5)
+    samples = play_round(NET, INTERNATIONAL, 2, 0, 4, 0.5)
     rows, races = (torch.from_numpy(part[:64]) for part in samples.inputs())
     targets = torch.rand((64, 5), generator=torch.Generator().manual_seed(1))
     model = Network(32, SparseFirstLayer(ROWS))
@@ -379,7 +379,7 @@ def test_the_network_learns_64_positions_by_heart() -> None:
         logits = model(rows.long(), races)
         loss = torch.nn.functional.binary_cross_entropy_with_logits(logits, targets)
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         errors.append(float((torch.sigmoid(logits.detach()) - targets).abs().mean()))
     assert errors[0] > 0.2

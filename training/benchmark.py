@@ -91,7 +91,7 @@ def _read_record(path: Path, number: int, line: str) -> CheckerDecision | None:
             after = parse_play(str(move["m"]), position.board, dice, INTERNATIONAL).tobytes()
             losses.setdefault(after, max(0.0, best - float(move["eq"])))
         worst = max(0.0, best - min(float(move["eq"]) for move in record["moves"]))
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path.name} line {number}", line.strip(), f"a checker decision ({error})") from error
     return CheckerDecision(tuple(int(c) for c in position.board), dice, losses, worst)
 

@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from engine.errors import InputError
-from engine.weights import inputs_digest
+from engine.weights import digest_of, inputs_digest
 
 _FORMAT = "gammonfarm-checkpoint-1"
 
@@ -33,6 +33,7 @@ def save_checkpoint(checkpoint: Checkpoint, path: Path) -> None:
     header = {
         "format": _FORMAT,
         "inputs": inputs_digest(),
+        "digest": _digest(checkpoint.tensors),
         "rounds": str(checkpoint.rounds),
         "recipe": json.dumps(checkpoint.recipe, sort_keys=True),
     }
@@ -54,7 +55,16 @@ def load_checkpoint(path: Path) -> Checkpoint:
         raise InputError("checkpoint", path, f"a readable checkpoint ({str(error).splitlines()[0]})") from error
     if header.get("format") != _FORMAT or header.get("inputs") != inputs_digest():
         raise InputError("checkpoint", path, "a checkpoint of this version")
-    return Checkpoint(int(header["rounds"]), json.loads(header["recipe"]), tensors)
+    if header.get("digest") != _digest(tensors):
+        raise InputError("checkpoint", path, "an undamaged checkpoint")
+    try:
+        return Checkpoint(int(header["rounds"]), json.loads(header["recipe"]), tensors)
+    except (KeyError, ValueError) as error:
+        raise InputError("checkpoint", path, f"an undamaged checkpoint (header: {error})") from error
+
+
+def _digest(tensors: Mapping[str, Tensor]) -> str:
+    return digest_of({name: tensor.numpy() for name, tensor in tensors.items()})
 
 
 def adam_tensors(optimizer: torch.optim.Adam, names: list[str]) -> dict[str, Tensor]:

@@ -17,7 +17,7 @@ from engine.kernels import source_digest as _kernels_first  # noqa: F401  (sets 
 
 
 @njit(cache=True, nogil=True)
-def _sum_rows(rows, table, sums):
+def _sum_rows(rows, period, table, sums):
     width = table.shape[1]
     used = np.empty(rows.shape[1] + 4, dtype=np.int64)
     zero = np.int64(rows.shape[1])
@@ -25,7 +25,7 @@ def _sum_rows(rows, table, sums):
         n = 0
         for k in range(zero):
             row = rows[i, k]
-            if table[row, 0] != 0.0 or table[row, 1] != 0.0:  # the empty rows are exactly zero
+            if row % period != 0:
                 used[n] = row
                 n += 1
         total = sums[i]
@@ -61,7 +61,7 @@ class _RowSum(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, rows: Tensor, table: Tensor, period: int) -> Tensor:
         sums = torch.empty((rows.shape[0], table.shape[1]))
-        _sum_rows(rows.numpy(), table.detach().numpy(), sums.numpy())
+        _sum_rows(rows.numpy(), period, table.detach().numpy(), sums.numpy())
         ctx.save_for_backward(rows)
         ctx.shape = table.shape
         ctx.period = period

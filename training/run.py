@@ -10,11 +10,12 @@ from pathlib import Path
 import torch
 
 from engine.errors import InputError
-from engine.evaluator import Evaluator
-from engine.weights import save_net
+from engine.evaluator import Evaluator, Nets
+from engine.weights import Net, save_net
 from training.benchmark import CheckerDecision, read_decisions, score_checker
 from training.checkpoint import load_checkpoint, save_checkpoint
-from training.recipe import TdRecipe
+from training.distill import Distillation
+from training.recipe import DistillRecipe, TdRecipe
 from training.td import Round, TdTraining
 from training.tracking import TrackedRun, start_run
 
@@ -34,8 +35,69 @@ class Status:
     """The last benchmark in words; empty without one."""
 
 
+def run_recipe(
+    recipe: TdRecipe | DistillRecipe,
+    folder: Path,
+    show: Callable[[Status], None],
+    *,
+    teacher: Net | None = None,
+    resume: bool = False,
+    tracking_uri: str | None = None,
+    benchmark: Path | None = None,
+) -> Path:
+    """Train by any recipe; returns the net's file.
+
+    Args:
+        teacher: the main net that a distillation learns from.
+
+    Raises:
+        InputError: options that don't fit the recipe; see also `TrainingRun`.
+    """
+    if isinstance(recipe, TdRecipe):
+        run = TrainingRun(recipe, folder, resume=resume, tracking_uri=tracking_uri, benchmark=benchmark)
+        return run.run(show)
+    if teacher is None:
+        raise InputError("teacher", "none", "a main net to learn from")
+    if resume or benchmark:
+        raise InputError("resume" if resume else "benchmark", recipe.name, "a td recipe (a distillation has neither)")
+    return _distil(recipe, folder, show, teacher, tracking_uri)
+
+
+def _distil(
+    recipe: DistillRecipe, folder: Path, show: Callable[[Status], None], teacher: Net, tracking_uri: str | None
+) -> Path:
+    _make_folder(folder)
+    torch.set_num_threads(1)
+    distillation = Distillation(recipe, teacher)
+    tracked = start_run(tracking_uri, EXPERIMENT, recipe.name, recipe.model_dump() | {"teacher": teacher.digest})
+    started = last = time.perf_counter()
+    try:
+        for done in distillation.rounds():
+            now = time.perf_counter()
+            games = done.number * recipe.games_per_round
+            samples_per_s, last = done.samples / (now - last), now
+            tracked.metrics({"loss": done.loss, "samples": done.samples}, step=done.number)
+            show(Status(done.number, games, done.loss, games / (now - started), samples_per_s, ""))
+    except BaseException:
+        tracked.finish(ok=False)
+        raise
+    path = folder / f"{recipe.name}.safetensors"
+    net = distillation.net()
+    save_net(net, path)
+    tracked.tags({"net": net.digest, "file": str(path)})
+    tracked.finish()
+    return path
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError("out", folder, f"a folder that can be made ({error.strerror})") from error
+
+
 class TrainingRun:
-    """Runs a recipe in a folder: `NAME.checkpoint` and `NAME.safetensors` are replaced at every checkpoint."""
+    """Runs a TD recipe in a folder: `NAME.checkpoint` and `NAME.safetensors` are replaced at every checkpoint."""
 
     def __init__(
         self,
@@ -58,10 +120,7 @@ class TrainingRun:
         if resume and not self._checkpoint.exists():
             raise InputError("out", folder, "a folder with a checkpoint to resume from")
         self._decisions: list[CheckerDecision] = list(read_decisions(benchmark)) if benchmark else []
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError("out", folder, f"a folder that can be made ({error.strerror})") from error
+        _make_folder(folder)
         self._tracking_uri = tracking_uri
         # One thread each for playing and fitting; more would change the order of floating-point sums.
         torch.set_num_threads(1)
@@ -115,7 +174,7 @@ class TrainingRun:
     def _score(self, tracked: TrackedRun, step: int) -> str:
         if not self._decisions:
             return ""
-        found = score_checker(Evaluator(self._training.net()), iter(self._decisions))
+        found = score_checker(Evaluator(Nets(self._training.net())), iter(self._decisions))
         low, high = found.interval95
         tracked.metrics({"checker_meq": found.meq_per_decision, "checker_meq_low": low, "checker_meq_high": high}, step)
         return f"{found.meq_per_decision:.2f} mEq ({low:.1f} to {high:.1f})"

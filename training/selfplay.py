@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.board import START
+from engine.evaluator import Evaluator, Nets
 from engine.kernels.facts import WIDTH, rows_of
-from engine.kernels.network import IntNet
 from engine.kernels.selfplay import MAX_HALF_MOVES, play_games
 from engine.rules import Opening, RuleSet
-from engine.scratch import make_scratch
+from engine.weights import Net
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class Samples:
         return rows, races
 
 
-def play_round(net: IntNet, rules: RuleSet, seed: int, first_game: int, games: int, td_lambda: float) -> Samples:
+def play_round(net: Net, rules: RuleSet, seed: int, first_game: int, games: int, td_lambda: float) -> Samples:
     """Play games `first_game .. first_game + games - 1` of a seed with one net; the same games from any process."""
-    scratch = make_scratch(net.bias.shape[1])
+    evaluator = Evaluator(Nets(net))
     parts: list[tuple[NDArray[np.int8], NDArray[np.float32]]] = []
     finished = 0
     done = 0
@@ -49,11 +49,9 @@ def play_round(net: IntNet, rules: RuleSet, seed: int, first_game: int, games: i
             first_game + done,
             games - done,
             rules.opening is Opening.WINNER_REROLLS,
-            rules.move_flags,
-            rules.utility,
             td_lambda,
-            net,
-            scratch,
+            evaluator.engine(rules),
+            evaluator.workspaces[0],
             boards,
             targets,
             lengths,

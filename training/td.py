@@ -20,7 +20,7 @@ from engine.kernels.facts import ROWS
 from engine.kernels.network import CLASSES
 from engine.network import Network
 from engine.rules import rule_set
-from engine.weights import Net, make_net, quantise, sum_bounds
+from engine.weights import Net, make_net, sum_bounds
 from training.checkpoint import Checkpoint, adam_tensors, restore_adam
 from training.first_layer import SparseFirstLayer
 from training.recipe import TdRecipe
@@ -104,8 +104,9 @@ class TdTraining:
 
     def _play(self, number: int, weights: dict[str, Tensor]) -> Samples:
         size = self.recipe.games_per_round
-        net = quantise(self._as_net(weights, {}))
-        return play_round(net, self.rules, self.recipe.seed, number * size, size, self.td_lambda(number))
+        return play_round(
+            self._as_net(weights, {}), self.rules, self.recipe.seed, number * size, size, self.td_lambda(number)
+        )
 
     def _fit(self, samples: Samples, number: int) -> Round:
         rate = self.learning_rate(number)

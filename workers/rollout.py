@@ -6,17 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 
+from engine.evaluator import Nets
 from engine.rollout import Roller
-from engine.weights import Net, make_net
+from engine.weights import NetKind, make_net
 from workers.spec import Weights, WorkerSpec
 from workers.tasks import RolloutOutput, RolloutTask
 
 
 class RolloutWorker:
-    """Loads a net once and answers `RolloutTask`s."""
+    """Loads its nets once and answers `RolloutTask`s."""
 
-    def __init__(self, net: Net) -> None:
-        self._roller = Roller(net)
+    def __init__(self, nets: Nets) -> None:
+        self._roller = Roller(nets)
 
     def run(self, task: RolloutTask) -> RolloutOutput:
         """All rows of one task."""
@@ -26,10 +27,18 @@ class RolloutWorker:
 
 
 def build_rollout_worker(weights: Weights) -> RolloutWorker:
-    """A worker from the arrays of a net."""
-    return RolloutWorker(make_net(weights))
+    """A worker from the arrays of its nets, named `main.*` and `filter.*`."""
+    main = make_net(_part(weights, NetKind.MAIN))
+    arrays = _part(weights, NetKind.FILTER)
+    return RolloutWorker(Nets(main, make_net(arrays, kind=NetKind.FILTER) if arrays else None))
 
 
-def rollout_workers(net: Net) -> WorkerSpec[RolloutTask, RolloutOutput]:
-    """How an executor makes workers for a net."""
-    return WorkerSpec(build_rollout_worker, net.arrays, net.digest)
+def rollout_workers(nets: Nets) -> WorkerSpec[RolloutTask, RolloutOutput]:
+    """How an executor makes workers for a pair of nets."""
+    weights = {f"{net.kind.value}.{k}": a for net in (nets.main, nets.filter) if net for k, a in net.arrays.items()}
+    return WorkerSpec(build_rollout_worker, weights, nets.digest)
+
+
+def _part(weights: Weights, kind: NetKind) -> Weights:
+    prefix = f"{kind.value}."
+    return {name.removeprefix(prefix): array for name, array in weights.items() if name.startswith(prefix)}

@@ -13,7 +13,7 @@ from cluster.cli.options import (
     NetOption,
     PositionArgument,
     RulesOption,
-    chosen_net,
+    chosen_nets,
     print_json,
     warn_about_match,
 )
@@ -36,7 +36,7 @@ def evaluate(
 
     if top < 0:
         raise InputError("top", top, "0 or a number of plays")
-    parsed, report = evaluate_position(position, level, rules, chosen_net(net, rules))
+    parsed, report = evaluate_position(position, level, rules, chosen_nets(net, rules))
     warn_about_match(parsed.match.length)
     if json:
         print_json(report)
@@ -77,6 +77,8 @@ def perft(
     if json:
         print_json(report)
     else:
+        if position != START_XGID:
+            render.show_board(parsed)
         render.show_perft(report)
 
 

@@ -11,8 +11,8 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Any
 
-import click
 import typer
 
 from cluster.cli import data, rollout, train
@@ -34,28 +34,44 @@ app.command("train")(train.train)
 app.command("doctor")(data.doctor)
 
 
+# Newer Typers bring a click of their own: take the class from where Typer takes it.
+_UsageProblem: type[Exception] = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+_INTERRUPTED = 130
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     logging.basicConfig(level=logging.WARNING, format="gammonfarm: %(message)s", stream=sys.stderr)
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        result = app(args=arguments, standalone_mode=False)
-        return result if isinstance(result, int) else 0
+        result = app(args=words or ["--help"], standalone_mode=False)
+        if result == _INTERRUPTED:  # what Typer makes of Ctrl-C
+            raise KeyboardInterrupt
+        return (result if isinstance(result, int) else 0) if words else 2
     except GammonfarmError as error:
         return _fail(str(error), error.exit_code)
-    except click.exceptions.NoArgsIsHelpError as error:
-        print(error.format_message(), file=sys.stderr)
-        return 2
-    except click.ClickException as error:
-        return _fail(" ".join(error.format_message().split()), 2)
-    except (KeyboardInterrupt, click.Abort):
-        return _fail("interrupted; finished blocks are kept, the same command goes on from them", 130)
+    except (KeyboardInterrupt, typer.Abort):
+        return _fail("interrupted; finished blocks are kept, the same command goes on from them", _INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output has gone (a pager, head): nothing is left to say.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
+        if isinstance(error, _UsageProblem):
+            return _fail(_usage(error, words), 2)
         first = (str(error).splitlines() or [""])[0]
         return _fail(f"internal error: {type(error).__name__}: {first} (GAMMONFARM_DEBUG=1 shows where)", 3)
+
+
+def _usage(error: Any, words: Sequence[str]) -> str:
+    """One line for a usage error, with the value that was given, which Typer leaves out."""
+    text = " ".join(error.format_message().split())
+    for option in getattr(getattr(error, "param", None), "opts", ()):
+        for word, following in zip(words, [*words[1:], ""], strict=True):
+            value = following if word == option else word.removeprefix(f"{option}=")
+            if value and word.startswith(option) and value != word and repr(value) not in text:
+                return f"{text} (given: {value!r})"
+    return text
 
 
 def _fail(message: str, code: int) -> int:

@@ -11,6 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from cluster.schemas import Model
+    from engine.evaluator import Nets
     from engine.weights import Net
 
 log = logging.getLogger(__name__)
@@ -29,7 +30,7 @@ JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON document on stdout, everything else on stderr.")
 ]
 NetOption = Annotated[
-    Path | None, typer.Option("--net", metavar="FILE", help="Weights to use instead of the shipped net.")
+    Path | None, typer.Option("--net", metavar="FILE", help="Weights to use instead of the shipped main net.")
 ]
 
 
@@ -39,15 +40,23 @@ def print_json(model: Model) -> None:
     sys.stdout.flush()
 
 
-def chosen_net(path: Path | None, rules: str | None = None) -> Net:
-    """The net a command works with; warns when it was trained for another rule set."""
+def chosen_main(path: Path | None) -> Net:
+    """The main net a command works with."""
     from engine.weights import load_net, shipped_net
 
-    net = load_net(path) if path else shipped_net()
+    return load_net(path) if path else shipped_net()
+
+
+def chosen_nets(path: Path | None, rules: str | None = None) -> Nets:
+    """The nets a command works with; warns when the main net was trained for another rule set."""
+    from engine.evaluator import Nets
+    from engine.weights import NetKind, shipped_net
+
+    net = chosen_main(path)
     trained = net.description.get("rules")
     if rules is not None and trained is not None and trained != rules:
         log.warning("this net was trained for the rules %s; its values for %s are less sure", trained, rules)
-    return net
+    return Nets(net, shipped_net(NetKind.FILTER))
 
 
 def warn_about_match(length: int) -> None:

@@ -14,7 +14,7 @@ from cluster.cli.options import (
     NetOption,
     PositionArgument,
     RulesOption,
-    chosen_net,
+    chosen_nets,
     print_json,
     warn_about_match,
 )
@@ -92,7 +92,7 @@ def rollout(
         },
     )
     settings = load_settings()
-    chosen = chosen_net(net, rules)
+    chosen = chosen_nets(net, rules)
     question = plan(request, Evaluator(chosen))
     warn_about_match(question.position.match.length)
     if not json:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cluster.cli.options import JsonOption, LevelOption, NetOption, chosen_net, print_json
+from cluster.cli.options import JsonOption, LevelOption, NetOption, chosen_main, chosen_nets, print_json
 
 
 def train(
@@ -23,19 +23,30 @@ def train(
     benchmark: Annotated[
         Path | None, typer.Option("--benchmark", metavar="FILE", help="Score the net on this file at every checkpoint.")
     ] = None,
+    teacher: Annotated[
+        Path | None,
+        typer.Option("--teacher", metavar="FILE", help="Main net that a filter net learns from."),
+    ] = None,
 ) -> None:
     """Train a net by self-play, with checkpoints; --resume goes on where a run stopped, to the same bits."""
     from cluster.cli.render import TrainingDisplay
     from cluster.settings import load_settings
-    from training.recipe import load_recipe
-    from training.run import TrainingRun
+    from training.recipe import TdRecipe, load_recipe
+    from training.run import run_recipe
 
     settings = load_settings()
     loaded = load_recipe(recipe)
     folder = out or settings.home / "runs" / loaded.name
-    run = TrainingRun(loaded, folder, resume=resume, tracking_uri=settings.tracking_uri, benchmark=benchmark)
     with TrainingDisplay(loaded.name, loaded.rounds) as display:
-        path = run.run(lambda s: display.show(s.rounds, s.games, s.loss, s.games_per_s, s.samples_per_s, s.score))
+        path = run_recipe(
+            loaded,
+            folder,
+            lambda s: display.show(s.rounds, s.games, s.loss, s.games_per_s, s.samples_per_s, s.score),
+            teacher=None if isinstance(loaded, TdRecipe) else chosen_main(teacher),
+            resume=resume,
+            tracking_uri=settings.tracking_uri,
+            benchmark=benchmark,
+        )
     print(path)
 
 
@@ -57,7 +68,7 @@ def benchmark(
 
     if limit is not None and limit < 1:
         raise InputError("limit", limit, "a whole number of at least 1")
-    chosen = chosen_net(net)
+    chosen = chosen_nets(net)
     started = time.perf_counter()
     score = score_checker(Evaluator(chosen), read_decisions(file, limit), level)
     report = BenchmarkReport(

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from engine.kernels.bits import lowest
 from engine.kernels.facts import FACTS, board_facts, fact_row, place_row
-from engine.kernels.moves import generate
 from engine.kernels.vectors import exchange_rows, last_layer, second_layer
 
 RACE = 0
@@ -95,7 +94,7 @@ def changed_rows(board, facts, child, child_facts, changed, pairs):
 
 
 @njit(inline="always")
-def _sigmoid(logit):
+def sigmoid(logit):
     """Probability in 1/2**20 of a logit in 1/2**21, by linear interpolation in a table."""
     size = min(abs(logit), (_SIGMOID_RANGE << (ACTIVATION_BITS + WEIGHT_BITS)) - 1)
     step = size >> _STEP_BITS
@@ -113,7 +112,7 @@ def head(c, net, s, outcome):
         s.hidden[k] = np.int16(min(max(step, 0), CLIP_STEPS))
     last_layer(s.hidden, net.last[c], net.last_bias[c], s.logits)
     for o in range(DIRECT):
-        outcome[o] = _sigmoid(np.int64(s.logits[o]) + np.int64(s.units[SECOND - DIRECT + o]))
+        outcome[o] = sigmoid(np.int64(s.logits[o]) + np.int64(s.units[SECOND - DIRECT + o]))
 
 
 @njit
@@ -198,7 +197,7 @@ class Scratch(NamedTuple):
 
 
 @njit
-def _from_scratch(board, facts, c, net, s):
+def from_scratch(board, facts, c, net, s):
     """`s.active` of one after-position without a parent."""
     first_layer(board, facts, net.table[c], net.bias[c], s.total)
     exchange_rows(s.total, net.table[c], s.pairs, 0, CLIP_STEPS, s.active)
@@ -213,74 +212,9 @@ def evaluate_one(board, net, s, outcome):
     facts = s.facts[1]
     race = board_facts(board, s.sums, facts)
     c = RACE if race else CONTACT
-    _from_scratch(board, facts, c, net, s)
+    from_scratch(board, facts, c, net, s)
     head(c, net, s, outcome)
     apply_limits(board, s.sums, race, outcome)
-
-
-@njit
-def prepare(board, net, s):
-    """First layer of a position before the play (into `s`); returns its class for `evaluate_plays`."""
-    before = s.facts[0]
-    c = RACE if board_facts(board, s.sums, before) else CONTACT
-    first_layer(board, before, net.table[c], net.bias[c], s.base)
-    return c
-
-
-@njit
-def evaluate_plays(board, prepared, n, net, utility, s):
-    """Outcomes and equities (`s.outcomes`, `s.equities`, mover's view) of the first n plays in `s.plays`.
-
-    `prepared` is what `prepare` returned for `board`; any number of rolls may follow one `prepare`.
-    """
-    before = s.facts[0]
-    after = s.facts[1]
-    for i in range(n):
-        child = s.plays[i]
-        outcome = s.outcomes[i]
-        if is_won(child):
-            final_outcome(child, outcome)
-        else:
-            race = board_facts(child, s.sums, after)
-            c = RACE if race else CONTACT
-            if c == prepared:
-                pairs = changed_rows(board, before, child, after, s.changed[i], s.pairs)
-                exchange_rows(s.base, net.table[c], s.pairs, pairs, CLIP_STEPS, s.active)
-            else:
-                _from_scratch(child, after, c, net, s)
-            head(c, net, s, outcome)
-            apply_limits(child, s.sums, race, outcome)
-        s.equities[i] = equity_of(outcome, utility)
-
-
-@njit
-def checkers_left(board):
-    """Number of the mover's checkers still on the board."""
-    count = 0
-    for place in range(1, 26):
-        count += max(np.int64(board[place]), 0)
-    return count
-
-
-@njit
-def best_of(n, s):
-    """Index of the best of the first n plays; ties go to bearing off more, then to the play generated first."""
-    best = 0
-    for i in range(1, n):
-        if s.equities[i] > s.equities[best] or (
-            s.equities[i] == s.equities[best] and checkers_left(s.plays[i]) < checkers_left(s.plays[best])
-        ):
-            best = i
-    return best
-
-
-@njit(cache=True, nogil=True)
-def rank_roll(board, first, second, flags, net, utility, s):
-    """Generate and evaluate all plays of one roll into `s`; returns their number."""
-    prepared = prepare(board, net, s)
-    n = generate(board, first, second, flags, s.plays, s.changed, s.keys, s.work)
-    evaluate_plays(board, prepared, n, net, utility, s)
-    return n
 
 
 @njit(cache=True, nogil=True)

@@ -1,24 +1,42 @@
-"""Trials of a rollout: one game each, from the position to its end or to the truncation, with the luck of every
-roll.
-"""
+"""Trials of a rollout: one game each, from the position to its end or to the truncation, with the luck of each roll."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from engine.kernels.dice import roll_index, strata
-from engine.kernels.moves import flip_into, generate
-from engine.kernels.network import ONE, best_of, evaluate_plays, is_won, prepare
+from engine.kernels.moves import flip_into
+from engine.kernels.network import ONE, is_won
+from engine.kernels.play import all_plays, best_of, likely_plays, prepare
+from engine.kernels.search import choose
 
 MAX_HALF_MOVES = 4096
 """A game as long as this is valued by the network; no real game comes near it."""
 
 
+class TrialRules(NamedTuple):
+    """How trials are played."""
+
+    seed: int
+    level: int
+    """Plies (1 or 2) with which both sides choose."""
+    width: int
+    """At level 2: plays, best by 1-ply first, that are looked at."""
+    margin: int
+    """At level 2: equity in 1/2**20 that these may be worse by 1-ply than the best."""
+    truncate: int
+    """Half-moves after which a trial is valued at `level`; 0 = never."""
+    reduce: bool
+    """Whether to compute luck."""
+
+
 @njit(inline="always")
 def _to_mover(values, total, flipped):
-    """`values` seen by the player on roll -> the question's mover; `total` is what probabilities add up to (ONE or
-    0).
+    """`values` seen by the player on roll -> by the question's mover; `total` is what a chance and its opposite add up
+    to (ONE for probabilities, 0 for luck).
     """
     if not flipped:
         return values[0], values[1], values[2], values[3], values[4]
@@ -26,26 +44,28 @@ def _to_mover(values, total, flipped):
 
 
 @njit
-def _roll_luck(board, prepared, index, flags, net, utility, s, mean, actual):
-    """36 times the luck of a roll in the five outcomes (`actual`, out): the roll's best play against the mean of
-    all 36.
+def _roll_luck(board, prepared, index, engine, w, mean, actual):
+    """36 times the luck of a roll in the five outcomes (`actual`, out): its value against the mean of all 36 throws.
+
+    The value of a roll is the main net's value of its own best play among those that the filter net likes: a function
+    of position and roll alone, whatever play the trial then makes. That is what keeps the estimate unbiased.
     """
     for o in range(5):
         mean[o] = 0
         actual[o] = 0
     first = index // 6 + 1
     second = index % 6 + 1
-    high = max(first, second)
-    low = min(first, second)
-    for a in range(1, 7):
-        for b in range(1, a + 1):
-            n = generate(board, a, b, flags, s.plays, s.changed, s.keys, s.work)
-            evaluate_plays(board, prepared, n, net, utility, s)
+    rolled_high = max(first, second)
+    rolled_low = min(first, second)
+    s = w.main
+    for high in range(1, 7):
+        for low in range(1, high + 1):
+            n = likely_plays(board, prepared, high, low, engine, w)
             best = best_of(n, s)
-            weight = 1 if a == b else 2
+            weight = 1 if high == low else 2
             for o in range(5):
                 mean[o] += weight * s.outcomes[best, o]
-            if a == high and b == low:
+            if high == rolled_high and low == rolled_low:
                 for o in range(5):
                     actual[o] = 36 * s.outcomes[best, o]
     for o in range(5):
@@ -53,22 +73,21 @@ def _roll_luck(board, prepared, index, flags, net, utility, s, mean, actual):
 
 
 @njit(cache=True, nogil=True)
-def roll_trials(start, mover_rolls, seed, first_trial, truncate, reduce, flags, utility, net, s, rows):
-    """Play trials `first_trial ...` of a rollout; both sides play at 1-ply.
+def roll_trials(start, mover_rolls, first_trial, how, engine, w, w2, rows):
+    """Play trials `first_trial ...` of a rollout.
 
     Args:
         start: int8[26], view of the player who rolls first. mover_rolls: whether that is the player whose view the
-        results
-            take (else his opponent). truncate: half-moves after which the network's value ends a trial, 0 = never.
-            reduce: whether to compute luck (else it stays 0). rows: int32[N, 10] out, per trial the five outcomes and
-            the luck in each of them, in 1/2**20, view of the question's mover. An estimate with variance reduction is
-            outcome - luck.
+            results take (else his opponent). how: TrialRules. w, w2: two work spaces. rows: int32[N, 10] out, per trial
+            the five outcomes and the luck in each of them, in 1/2**20, view of the question's mover. An estimate with
+            variance reduction is outcome - luck.
     """
-    table = strata(seed)
+    table = strata(how.seed)
     board = np.empty(26, dtype=np.int8)
     luck36 = np.zeros(5, dtype=np.int64)
     mean = np.zeros(5, dtype=np.int64)
     actual = np.zeros(5, dtype=np.int64)
+    value = np.zeros(5, dtype=np.int64)
     for i in range(rows.shape[0]):
         trial = first_trial + i
         board[:] = start
@@ -76,22 +95,23 @@ def roll_trials(start, mover_rolls, seed, first_trial, truncate, reduce, flags, 
         luck36[:] = 0
         half_move = 0
         while True:
-            index = roll_index(seed, trial, half_move, table)
-            prepared = prepare(board, net, s)
-            if reduce:
-                _roll_luck(board, prepared, index, flags, net, utility, s, mean, actual)
+            index = roll_index(how.seed, trial, half_move, table)
+            prepared = prepare(board, engine, w)
+            if how.reduce:
+                _roll_luck(board, prepared, index, engine, w, mean, actual)
                 lucks = _to_mover(actual, 0, flipped)
                 for o in range(5):
                     luck36[o] += lucks[o]
-            n = generate(board, index // 6 + 1, index % 6 + 1, flags, s.plays, s.changed, s.keys, s.work)
-            evaluate_plays(board, prepared, n, net, utility, s)
-            best = best_of(n, s)
+            n = all_plays(board, prepared, index // 6 + 1, index % 6 + 1, engine, w)
+            best = choose(n, how.level, how.width, how.margin, engine, w, w2, value)
             half_move += 1
-            if is_won(s.plays[best]) or half_move == truncate or half_move == MAX_HALF_MOVES:
-                values = _to_mover(s.outcomes[best], ONE, flipped)
+            if is_won(w.main.plays[best]) or half_move == how.truncate or half_move == MAX_HALF_MOVES:
+                values = _to_mover(value, ONE, flipped)
                 for o in range(5):
                     rows[i, o] = values[o]
-                    rows[i, 5 + o] = (luck36[o] + 18) // 36
+                    # Halves are rounded away from zero, so that both views of a trial mirror each other.
+                    size = (abs(luck36[o]) + 18) // 36
+                    rows[i, 5 + o] = size if luck36[o] >= 0 else -size
                 break
-            flip_into(s.plays[best], board)
+            flip_into(w.main.plays[best], board)
             flipped = not flipped

@@ -7,7 +7,8 @@ from numba import njit
 
 from engine.kernels.dice import below, noise
 from engine.kernels.moves import flip_into
-from engine.kernels.network import ONE, best_of, is_won, rank_roll
+from engine.kernels.network import ONE, is_won
+from engine.kernels.play import best_of, rank_roll
 
 MAX_HALF_MOVES = 1024
 STREAM_SELF_PLAY = 3
@@ -38,20 +39,20 @@ def opening_roll(seed, game, reroll):
 
 
 @njit(cache=True, nogil=True)
-def play_games(start, seed, first_game, games, reroll, flags, utility, td_lambda, net, s, boards, targets, lengths):
+def play_games(start, seed, first_game, games, reroll, td_lambda, engine, w, boards, targets, lengths):
     """Play games greedily at 1-ply and label every after-position with its TD(lambda) return.
 
     Args:
         start: int8[26], view of the player who moves first. seed, first_game, games: which games (each game's dice
-        are a
-            function of seed and game number). reroll, flags, utility: from the rule set. td_lambda: 0 = one step, 1 =
-            final result. boards: int8[N, 26] out, after-positions in the view of the player who just moved. targets:
-            float32[N, 5] out, same view. lengths: int64[games] out, half-moves of each game (0: dropped because it
-            did not end in MAX_HALF_MOVES).
+            are a function of seed and game number). reroll: whether the winner of the opening roll rolls again.
+            td_lambda: 0 = one step, 1 = final result. boards: int8[N, 26] out, after-positions in the view of the
+            player who just moved. targets: float32[N, 5] out, same view. lengths: int64[games] out, half-moves of
+            each game (0: dropped because it did not end in MAX_HALF_MOVES).
 
     Returns:
         (positions written, games played); stops early when the next game might not fit into `boards`.
     """
+    s = w.main
     written = 0
     board = np.empty(26, dtype=np.int8)
     values = np.empty((MAX_HALF_MOVES, 5), dtype=np.float32)
@@ -73,7 +74,7 @@ def play_games(start, seed, first_game, games, reroll, flags, utility, td_lambda
             else:
                 index = below(noise(seed, STREAM_SELF_PLAY, game, n_moves), 36)
                 d1, d2 = index // 6 + 1, index % 6 + 1
-            n = rank_roll(board, d1, d2, flags, net, utility, s)
+            n = rank_roll(board, d1, d2, engine, w)
             best = best_of(n, s)
             boards[first + n_moves] = s.plays[best]
             for o in range(5):

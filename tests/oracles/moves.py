@@ -1,7 +1,7 @@
 """Legal plays the plain way: every step tried, every rule one visible filter. Slow and obviously right.
 
-Positions are tuples of 26 signed counts from the mover's view, laid out as `engine.board` describes. Shares no code with
-`engine`: what it reads of a rule set are the two options that change movement.
+Positions are tuples of 26 signed counts from the mover's view, laid out as `engine.board` describes. Shares no code
+with `engine`: what it reads of a rule set are the two options that change movement.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ class Step(NamedTuple):
 
 
 def legal_after_positions(board: Iterable[int], dice: tuple[int, int], rules: MovementRules) -> set[Position]:
-    """All distinct positions after a legal play of `dice`, mover's view, not turned round; the board itself on a pass."""
+    """All distinct positions after a legal play of `dice`, mover's view, not turned round; the board itself on a
+    pass.
+    """
     start = tuple(int(count) for count in board)
     high, low = max(dice), min(dice)
     all_dice = (high,) * 4 if high == low else (high, low)

@@ -1,8 +1,8 @@
 """The integer network and its floating-point original in plain Python: sums over lists, one position at a time.
 
-Shares no code with `engine`; sizes and fixed-point formats are repeated here as documented. Integer arrays may be
-nested lists or anything that indexes like them. Outcomes are those of after-positions, from the view of the player who
-just moved.
+Shares no code with `engine`; sizes and fixed-point formats are repeated here as documented, and the integers are made
+from the trained weights, so that the kernel may lay them out as it likes. Outcomes are those of after-positions, from
+the view of the player who just moved.
 """
 
 from __future__ import annotations
@@ -40,12 +40,31 @@ def clipped(value: int) -> int:
     return max(0, min(value, CLIP * ACTIVATION_STEPS))
 
 
+def quantised(net: Mapping[str, Any]) -> dict[str, Any]:
+    """Integers nearest to the float arrays (see `float_logits`): activations in 1/1,024, weights in 1/2,048."""
+
+    def whole(numbers: Any, steps: int) -> Any:
+        if isinstance(numbers, list):
+            return [whole(part, steps) for part in numbers]
+        return round(numbers * steps)
+
+    table = net["table"].tolist()
+    rows = len(table) // 2
+    return {
+        "table": [whole(table[:rows], ACTIVATION_STEPS), whole(table[rows:], ACTIVATION_STEPS)],
+        "bias": whole(net["bias"].tolist(), ACTIVATION_STEPS),
+        "second": whole(net["second"].tolist(), WEIGHT_STEPS),
+        "second_bias": whole(net["second_bias"].tolist(), ACTIVATION_STEPS * WEIGHT_STEPS),
+        "last": whole(net["last"].tolist(), WEIGHT_STEPS),
+        "last_bias": whole(net["last_bias"].tolist(), ACTIVATION_STEPS * WEIGHT_STEPS),
+    }
+
+
 def integer_outcome(board: Sequence[int], net: Mapping[str, Any]) -> list[int]:
     """Outcome of an after-position in 1/2**20.
 
     Args:
-        net: integer arrays by name: table [2, ROWS, H], bias [2, H], second [2, 32, H], second_bias [2, 32],
-            last [2, 5, 32], last_bias [2, 5]; class 0 is a race, 1 contact.
+        net: what `quantised` made; class 0 is a race, 1 contact.
     """
     if not any(count > 0 for count in board):
         return final_outcome(board)
@@ -53,17 +72,16 @@ def integer_outcome(board: Sequence[int], net: Mapping[str, Any]) -> list[int]:
     c = 0 if race else 1
     rows = [row for row in facts.rows(board) if row]
     width = len(net["bias"][c])
-    sums = [int(net["bias"][c][j]) + sum(int(net["table"][c][row][j]) for row in rows) for j in range(width)]
+    sums = [net["bias"][c][j] + sum(net["table"][c][row][j] for row in rows) for j in range(width)]
     active = [clipped(value) for value in sums]
     units = [
-        int(net["second_bias"][c][k]) + sum(active[j] * int(net["second"][c][k][j]) for j in range(width))
-        for k in range(SECOND)
+        net["second_bias"][c][k] + sum(active[j] * net["second"][c][j][k] for j in range(width)) for k in range(SECOND)
     ]
     hidden = [clipped((unit + WEIGHT_STEPS // 2) // WEIGHT_STEPS) for unit in units]
     logits = [
-        int(net["last_bias"][c][o])
+        net["last_bias"][c][o]
         + units[SECOND - DIRECT + o]
-        + sum(hidden[k] * int(net["last"][c][o][k]) for k in range(SECOND - DIRECT))
+        + sum(hidden[k] * net["last"][c][k][o] for k in range(SECOND - DIRECT))
         for o in range(5)
     ]
     limited = within_rules(board, [sigmoid(logit) for logit in logits], ONE)

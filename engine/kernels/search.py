@@ -1,0 +1,150 @@
+"""Looking ahead: the value of an after-position as the mean over the rolls that follow.
+
+Levels are plies counted from 1. At every node inside the tree the side to play chooses by the main net among the
+plays that the filter net likes; only that play is followed. Values are averages of whole outcomes, weighted over the
+36 throws, in integers, so they have the same bits everywhere.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from engine.kernels.moves import flip_into
+from engine.kernels.network import ONE, equity_of, evaluate_one, final_outcome, is_won
+from engine.kernels.play import best_of, checkers_left, likely_plays, prepare
+
+HIGHEST_LEVEL = 4
+
+
+@njit(inline="always")
+def _add_inverted(outcome, weight, total):
+    """Add `weight` times an outcome of the other side, seen from this side."""
+    total[0] += weight * (ONE - outcome[0])
+    total[1] += weight * outcome[3]
+    total[2] += weight * outcome[4]
+    total[3] += weight * outcome[1]
+    total[4] += weight * outcome[2]
+
+
+@njit(inline="always")
+def _mean(total, outcome):
+    """outcome = total / 36, rounded to the nearest."""
+    for o in range(5):
+        outcome[o] = (total[o] + 18) // 36
+
+
+@njit
+def _value2(after, engine, w, outcome):
+    """2-ply: the mean over the 21 replies, each valued by the main net."""
+    if is_won(after):
+        final_outcome(after, outcome)
+        return
+    board = np.empty(26, dtype=np.int8)
+    total = np.zeros(5, dtype=np.int64)
+    flip_into(after, board)
+    prepared = prepare(board, engine, w)
+    for high in range(1, 7):
+        for low in range(1, high + 1):
+            n = likely_plays(board, prepared, high, low, engine, w)
+            best = best_of(n, w.main)
+            _add_inverted(w.main.outcomes[best], 1 if high == low else 2, total)
+    _mean(total, outcome)
+
+
+@njit
+def _value3(after, engine, w, w2, outcome):
+    """3-ply: the mean over the 21 replies, each valued at 2-ply."""
+    if is_won(after):
+        final_outcome(after, outcome)
+        return
+    board = np.empty(26, dtype=np.int8)
+    total = np.zeros(5, dtype=np.int64)
+    reply = np.empty(5, dtype=np.int64)
+    flip_into(after, board)
+    prepared = prepare(board, engine, w)
+    for high in range(1, 7):
+        for low in range(1, high + 1):
+            n = likely_plays(board, prepared, high, low, engine, w)
+            best = best_of(n, w.main)
+            _value2(w.main.plays[best], engine, w2, reply)
+            _add_inverted(reply, 1 if high == low else 2, total)
+    _mean(total, outcome)
+
+
+@njit
+def _value4(after, engine, w, w3, w2, outcome):
+    """4-ply: the mean over the 21 replies, each valued at 3-ply."""
+    if is_won(after):
+        final_outcome(after, outcome)
+        return
+    board = np.empty(26, dtype=np.int8)
+    total = np.zeros(5, dtype=np.int64)
+    reply = np.empty(5, dtype=np.int64)
+    flip_into(after, board)
+    prepared = prepare(board, engine, w)
+    for high in range(1, 7):
+        for low in range(1, high + 1):
+            n = likely_plays(board, prepared, high, low, engine, w)
+            best = best_of(n, w.main)
+            _value3(w.main.plays[best], engine, w3, w2, reply)
+            _add_inverted(reply, 1 if high == low else 2, total)
+    _mean(total, outcome)
+
+
+@njit
+def choose(n, level, width, margin, engine, w, w2, value):
+    """Index of the play to make among the n in `w.main` (all valued at 1-ply), and its outcome at `level` (`value`,
+    out).
+
+    At level 2 the plays are looked at in the order of their 1-ply equity, at most `width` of them and none that is more
+    than `margin` worse than the first. Ties go to bearing off more, then to the better one at 1-ply.
+    """
+    s = w.main
+    best = best_of(n, s)
+    if level == 1 or n == 1:
+        if level == 1:
+            for o in range(5):
+                value[o] = s.outcomes[best, o]
+        else:
+            _value2(s.plays[best], engine, w2, value)
+        return best
+    reply = np.empty(5, dtype=np.int64)
+    seen = np.zeros(n, dtype=np.bool_)
+    limit = s.equities[best] - margin
+    chosen = -1
+    chosen_equity = np.int64(0)
+    for _ in range(width):
+        following = -1
+        for i in range(n):
+            if not seen[i] and (following < 0 or s.equities[i] > s.equities[following]):
+                following = i
+        if following < 0 or s.equities[following] < limit:
+            break
+        seen[following] = True
+        _value2(s.plays[following], engine, w2, reply)
+        equity = equity_of(reply, engine.utility)
+        better = chosen < 0 or equity > chosen_equity
+        if chosen >= 0 and equity == chosen_equity:
+            better = checkers_left(s.plays[following]) < checkers_left(s.plays[chosen])
+        if better:
+            chosen = following
+            chosen_equity = equity
+            for o in range(5):
+                value[o] = reply[o]
+    return chosen
+
+
+@njit(cache=True, nogil=True)
+def value_after(after, level, engine, w4, w3, w2, outcome):
+    """Outcome (int64[5] in 1/2**20, out) of an after-position at a level from 1 to 4, in the view of the player who
+    just moved. `w4`, `w3`, `w2`: work spaces for the nodes at that distance, all different.
+    """
+    if level == 1:
+        evaluate_one(after, engine.net, w2.main, outcome)
+    elif level == 2:
+        _value2(after, engine, w2, outcome)
+    elif level == 3:
+        _value3(after, engine, w3, w2, outcome)
+    else:
+        _value4(after, engine, w4, w3, w2, outcome)
