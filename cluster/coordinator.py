@@ -11,7 +11,8 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,7 +35,8 @@ from cluster.versions import versions
 from engine.errors import GammonfarmError, InternalError
 from engine.evaluator import Nets
 from engine.rollout import RESULT_VERSION, ROW, TrialRows
-from engine.tally import Tally
+from engine.stopping import StopReason, judge
+from engine.tally import Estimate, Tally
 from engine.xgid import format_xgid
 from workers.rollout import rollout_workers
 from workers.tasks import RolloutTask
@@ -50,11 +52,18 @@ class Progress:
     blocks: int
     blocks_from_cache: int
     trials_done: int
-    """Trials for which all candidates are complete."""
+    """Trials that all candidates still in contention have."""
+    active: tuple[int, ...]
+    """Numbers of the candidates still in contention."""
     tally: Tally
+    """Of these, over these trials."""
+    computed: int
+    """Trials computed in this run, over all candidates."""
 
 
 OnProgress = Callable[[Progress], None]
+TallyOf = Callable[[Sequence[int], TrialRange], Tally]
+"""(numbers of candidates, complete range) -> their tally."""
 
 
 class _Rows:
@@ -72,10 +81,64 @@ class _Rows:
             self._rows[series][trials.first : stop] = rows[: stop - trials.first]
             self.known[series].append(trials)
 
-    def tally(self, trials: TrialRange) -> Tally:
-        """Of a complete range."""
-        parts = [self._rows[c.series][trials.first : trials.stop] for c in self.question.candidates]
+    def complete(self, active: Sequence[int], trials: TrialRange) -> bool:
+        """Whether all these candidates have all these trials."""
+        return all(not planner.missing_ranges(self.known[self.question.candidates[i].series], trials) for i in active)
+
+    def tally(self, active: Sequence[int], trials: TrialRange) -> Tally:
+        """Of some candidates over a complete range."""
+        parts = [self._rows[self.question.candidates[i].series][trials.first : trials.stop] for i in active]
         return Tally.of(parts, self.question.rules)
+
+
+class _Race:
+    """The state of a rollout: how far its checkpoints have been judged, from complete trials only."""
+
+    def __init__(self, question: RolloutQuestion, rows: _Rows) -> None:
+        self._question = question
+        self._rows = rows
+        self._left = list(question.stop.checkpoints)
+        self._judged = 0
+        self.active: tuple[int, ...] = tuple(range(len(question.candidates)))
+        self.trials = [0] * len(question.candidates)
+        """Trials that count, by candidate."""
+        self.stop: StopReason | None = None
+
+    def advance(self) -> None:
+        """Judge every checkpoint whose trials are complete."""
+        while self.stop is None and self._rows.complete(self.active, TrialRange(0, self._left[0])):
+            self._judged = self._left.pop(0)
+            for i in self.active:
+                self.trials[i] = self._judged
+            tally = self._rows.tally(self.active, TrialRange(0, self._judged))
+            best = tally.best()
+            behind = {i: tally.difference(k, best) for k, i in enumerate(self.active) if k != best}
+            verdict = judge(
+                self._question.stop,
+                self._judged,
+                len(self._question.candidates),
+                self.active,
+                self.active[best],
+                tally.equity(best),
+                behind,
+            )
+            self.active, self.stop = verdict.active, verdict.stop
+
+    def tasks(self, started: set[TrialRange]) -> Iterator[RolloutTask]:
+        """Tasks in the order in which they are wanted; ends when nothing more can be needed.
+
+        Asked for more while a checkpoint still waits for its last blocks, it goes on beyond the checkpoint with the
+        candidates of now: idle workers guess, and a wrong guess only leaves trials in the cache that don't count yet.
+        """
+        asked: dict[str, list[TrialRange]] = {series: list(known) for series, known in self._rows.known.items()}
+        for block in planner.blocks_of(self._question):
+            if self.stop is not None:
+                return
+            for task in planner.missing_tasks(self._question, asked, block, self.active):
+                for series in task.series:
+                    asked[series].append(TrialRange(task.first, task.count))
+                started.add(block)
+                yield task
 
 
 class RolloutRun:
@@ -118,6 +181,13 @@ class RolloutRun:
         self._finish(JobState.DONE, "")
         return report
 
+    def _finish(self, state: JobState, message: str) -> None:
+        try:
+            self._store.put_job(replace(self._job, state=state, message=message, updated=time.time()))
+        except GammonfarmError as error:
+            # The error that ends the job is the one to report; this one would only hide it.
+            log.warning("job %s could not be marked %s: %s", self._job.id, state, error)
+
     def _known_answer(self, on_progress: OnProgress, started: float) -> RolloutReport | None:
         """The answer, if the same question has been answered before."""
         stored = self._store.get_result(self._question.key)
@@ -127,72 +197,84 @@ class RolloutRun:
             result = RolloutResult.model_validate_json(stored)
         except ValidationError:
             return None  # written by a version with other fields; the trials are still good
-        blocks = len(planner.blocks_of(self._question))
-        trials = self._question.trials
-        tally = Tally.empty(len(self._question.candidates))
-        on_progress(Progress(blocks, blocks, blocks, trials, tally))
-        return self._report(result, started, from_cache=(blocks, trials * len(self._question.candidates)))
-
-    def _finish(self, state: JobState, message: str) -> None:
-        try:
-            self._store.put_job(replace(self._job, state=state, message=message, updated=time.time()))
-        except GammonfarmError as error:
-            # The error that ends the job is the one to report; this one would only hide it.
-            log.warning("job %s could not be marked %s: %s", self._job.id, state, error)
+        trials = sum(candidate.trials for candidate in result.candidates)
+        blocks = len(planner.blocks_of(self._question, TrialRange(0, max(c.trials for c in result.candidates))))
+        on_progress(Progress(blocks, blocks, blocks, 0, (), Tally.empty(0), 0))
+        return self._report(result, started, blocks=(blocks, blocks), trials=(trials, trials))
 
     def _answer(self, executor_for: Callable[[], Executor], on_progress: OnProgress, started: float) -> RolloutReport:
         question = self._question
         rows = self._read_known()
+        before = {series: list(known) for series, known in rows.known.items()}
+        race = _Race(question, rows)
+        race.advance()
         blocks = planner.blocks_of(question)
-        open_blocks = dict(planner.missing_tasks(question, rows.known))
-        cached_trials = question.trials * len(question.candidates) - sum(
-            task.count * len(task.candidates) for tasks in open_blocks.values() for task in tasks
-        )
-        tally = Tally.empty(len(question.candidates))
-        for block in blocks:
-            if block not in open_blocks:
-                tally = tally.merge(rows.tally(block))
-        from_cache = len(blocks) - len(open_blocks)
-        on_progress(Progress(from_cache, len(blocks), from_cache, tally.trials, tally))
-        executor_name, workers, retries = "none", 0, 0
-        if open_blocks:
+        ran: set[TrialRange] = set()
+        executor_name, workers, retries, computed = "none", 0, 0, 0
+        on_progress(self._progress(rows, race, blocks, ran, computed))
+        if race.stop is None:
             executor = executor_for()
-            described = executor.describe()
-            executor_name, workers = str(described.get("executor", "unknown")), executor.workers
-            waiting = {block: len(tasks) for block, tasks in open_blocks.items()}
-            tasks = (task for tasks in open_blocks.values() for task in tasks)
-            for completed in executor.map_unordered(rollout_workers(self._nets), tasks):
-                task = completed.task
-                retries += completed.attempts - 1
-                self._keep(task, completed.output.rows, rows)
-                block = self._block_of(task)
-                waiting[block] -= 1
-                if waiting[block] == 0:
-                    del waiting[block]
-                    tally = tally.merge(rows.tally(block))
-                    done = len(blocks) - len(waiting)
-                    self._job = replace(self._job, blocks_done=done, updated=time.time())
-                    on_progress(Progress(done, len(blocks), from_cache, tally.trials, tally))
-        result = make_result(question, tally)
+            executor_name, workers = str(executor.describe().get("executor", "unknown")), executor.workers
+            with closing(executor.map_unordered(rollout_workers(self._nets), race.tasks(ran))) as results:
+                for completed in results:
+                    task = completed.task
+                    retries += completed.attempts - 1
+                    computed += task.count * len(task.candidates)
+                    self._keep(task, completed.output.rows, rows)
+                    race.advance()
+                    progress = self._progress(rows, race, blocks, ran, computed)
+                    self._job = replace(self._job, blocks_done=progress.blocks_done, updated=time.time())
+                    on_progress(progress)
+                    if race.stop is not None:
+                        break
+        if race.stop is None:
+            raise InternalError("the executor ended before all trials were there")
+        result = make_result(question, rows.tally, race.trials, race.stop)
         self._store.put_result(question.key, result.model_dump_json().encode())
+        visited = planner.blocks_of(question, TrialRange(0, max(race.trials)))
+        wanted = {c.series: TrialRange(0, n) for c, n in zip(question.candidates, race.trials, strict=True)}
+        gaps = (gap for series, all_ in wanted.items() for gap in planner.missing_ranges(before[series], all_))
+        missing = sum(gap.count for gap in gaps)
+        total = sum(race.trials)
         return self._report(
-            result, started, (from_cache, cached_trials), executor=executor_name, workers=workers, retries=retries
+            result,
+            started,
+            blocks=(len(visited), sum(block not in ran for block in visited)),
+            trials=(total, total - missing),
+            computed=computed,
+            executor=executor_name,
+            workers=workers,
+            retries=retries,
         )
+
+    def _progress(
+        self, rows: _Rows, race: _Race, blocks: Sequence[TrialRange], ran: set[TrialRange], computed: int
+    ) -> Progress:
+        done = [block for block in blocks if rows.complete(race.active, block)]
+        contiguous = 0
+        for block in done:
+            if block.first != contiguous:
+                break
+            contiguous = block.stop
+        tally = rows.tally(race.active, TrialRange(0, contiguous)) if contiguous else Tally.empty(len(race.active))
+        from_cache = sum(block not in ran for block in done)
+        return Progress(len(done), len(blocks), from_cache, contiguous, race.active, tally, computed)
 
     def _report(
         self,
         result: RolloutResult,
         started: float,
-        from_cache: tuple[int, int],
+        blocks: tuple[int, int],
+        trials: tuple[int, int],
         *,
+        computed: int = 0,
         executor: str = "none",
         workers: int = 0,
         retries: int = 0,
     ) -> RolloutReport:
-        """The answer with its origin; `from_cache` = (blocks, trials over all candidates)."""
+        """The answer with its origin; `blocks` and `trials` (over all candidates): (all, from the cache)."""
         question = self._question
         seconds = time.perf_counter() - started
-        computed = question.trials * len(question.candidates) - from_cache[1]
         return RolloutReport(
             result=result,
             provenance=Provenance(
@@ -203,9 +285,10 @@ class RolloutRun:
                 device="cpu",
                 executor=executor,
                 workers=workers,
-                blocks=len(planner.blocks_of(question)),
-                blocks_from_cache=from_cache[0],
-                trials_from_cache=from_cache[1],
+                blocks=blocks[0],
+                blocks_from_cache=blocks[1],
+                trials=trials[0],
+                trials_from_cache=trials[1],
                 retries=retries,
                 job=self._job.id,
                 versions=versions(),
@@ -228,15 +311,15 @@ class RolloutRun:
             self._store.put_block(series, trials, np.ascontiguousarray(part, dtype="<i4").tobytes())
             rows.add(series, trials, part)
 
-    def _block_of(self, task: RolloutTask) -> TrialRange:
-        size = self._question.block
-        first = task.first // size * size
-        return TrialRange(first, min(size, self._question.trials - first))
-
 
 def fail_abandoned_jobs(store: Store) -> None:
-    """Mark the running jobs of this machine whose process is gone: a kill leaves nobody to do it."""
-    for job in store.list_jobs(JobState.RUNNING):
+    """Mark the running jobs of this machine whose process is gone: a kill leaves nobody to do it.
+
+    Only the latest jobs are looked at, so that a long history costs nothing.
+    """
+    for job in store.list_jobs(limit=100):
+        if job.state is not JobState.RUNNING:
+            continue
         host, _, pid = job.owner.rpartition("/")
         if host == socket.gethostname() and pid.isdigit() and not _is_alive(int(pid)):
             store.put_job(replace(job, state=JobState.FAILED, message="its process ended", updated=time.time()))
@@ -252,9 +335,14 @@ def _is_alive(pid: int) -> bool:
     return True
 
 
-def make_result(question: RolloutQuestion, tally: Tally) -> RolloutResult:
-    """The exact part of the answer: a function of the question and its trials, candidates best first."""
-    order = sorted(range(len(question.candidates)), key=lambda i: (-tally.equity_sums[i], i))
+def make_result(question: RolloutQuestion, tally_of: TallyOf, trials: Sequence[int], stop: StopReason) -> RolloutResult:
+    """The exact part of the answer: a function of the question and its trials.
+
+    Candidates that got all trials come first, best first; then those that were beaten earlier, later ones first.
+    """
+    own = [tally_of((i,), TrialRange(0, n)) for i, n in enumerate(trials)]
+    equities = [tally.equity(0).mean for tally in own]
+    order = sorted(range(len(trials)), key=lambda i: (-trials[i], -equities[i], i))
     best = order[0]
     settings = question.settings
     return RolloutResult(
@@ -264,27 +352,33 @@ def make_result(question: RolloutQuestion, tally: Tally) -> RolloutResult:
         seed=settings.seed,
         truncate=settings.truncate,
         variance_reduction=settings.variance_reduction,
-        candidates=tuple(_candidate(question, tally, i, best) for i in order),
+        bearoff=settings.uses_bearoff,
+        stop=stop,
+        candidates=tuple(
+            _candidate(question, i, own[i], tally_of((best, i), TrialRange(0, min(trials[i], trials[best]))), i == best)
+            for i in order
+        ),
     )
 
 
-def _candidate(question: RolloutQuestion, tally: Tally, i: int, best: int) -> CandidateResult:
-    equity = tally.equity(i)
-    difference = tally.difference(i, best)
-    outcome = tally.outcome(i)
-    luck = tally.luck(i)
+def _candidate(question: RolloutQuestion, i: int, own: Tally, pair: Tally, is_best: bool) -> CandidateResult:
+    equity = own.equity(0)
+    difference = Estimate(0.0, 0.0) if is_best else pair.difference(1, 0)
+    outcome = own.outcome(0)
+    luck = own.luck(0)
     return CandidateResult(
         play=question.candidates[i].play,
         level=question.settings.level,
         equity=equity.mean,
         se=_finite(equity.se),
-        difference=0.0 if i == best else difference.mean,
-        difference_se=0.0 if i == best else _finite(difference.se),
+        difference=difference.mean,
+        difference_se=_finite(difference.se),
         probabilities=Probabilities.of([p.mean for p in outcome]),
         probabilities_se=Probabilities.of([_finite(p.se) for p in outcome]),
-        trials=tally.trials,
+        trials=own.trials,
         luck=luck.mean,
         luck_se=_finite(luck.se),
+        coefficient=own.coefficient(0),
     )
 
 

@@ -4,13 +4,15 @@ tasks.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cluster.schemas import RolloutRequest
 from cluster.store import TrialRange
+from engine.bearoff import VERSION as BEAROFF_VERSION
 from engine.errors import InputError
 from engine.evaluator import Evaluator
 from engine.notation import format_play, parse_play
@@ -18,6 +20,7 @@ from engine.position import Offer, Position, parse_position
 from engine.rollout import RESULT_VERSION, Candidate, RolloutSettings
 from engine.rules import RuleSet, rule_set
 from engine.search import rank_plays
+from engine.stopping import StopRules
 from engine.xgid import format_xgid
 from workers.tasks import RolloutTask
 
@@ -39,7 +42,7 @@ class RolloutQuestion:
     position: Position
     settings: RolloutSettings
     candidates: tuple[PlannedCandidate, ...]
-    trials: int
+    stop: StopRules
     block: int
     net: str
     key: str
@@ -48,6 +51,11 @@ class RolloutQuestion:
     def rules(self) -> RuleSet:
         """The rule set."""
         return self.settings.rules
+
+    @property
+    def trials(self) -> int:
+        """Most trials a candidate gets."""
+        return self.stop.trials
 
 
 def plan(request: RolloutRequest, evaluator: Evaluator) -> RolloutQuestion:
@@ -66,23 +74,26 @@ def plan(request: RolloutRequest, evaluator: Evaluator) -> RolloutQuestion:
         level=request.level,
         truncate=request.truncate,
         variance_reduction=request.variance_reduction,
+        bearoff=request.bearoff,
     )
     net = evaluator.nets.digest
     candidates = tuple(
         PlannedCandidate(play, start, series_key(net, settings, start))
         for play, start in _candidates(request, position, rules, evaluator)
     )
+    stop = StopRules(request.trials, request.checkpoint, request.stop_se, request.stop_confidence, request.race)
     key = _hash(
         {
             "kind": "rollout",
             # Match and cube change no trial, but the answer repeats them.
             "xgid": format_xgid(position),
             "rules": rules.name,
-            "trials": request.trials,
+            # Where nothing looks at checkpoints they don't belong to the question.
+            "stop": dataclasses.asdict(stop) if len(stop.checkpoints) > 1 else {"trials": stop.trials},
             "candidates": [[c.play, c.series] for c in candidates],
         }
     )
-    return RolloutQuestion(position, settings, candidates, request.trials, request.block, net, key)
+    return RolloutQuestion(position, settings, candidates, stop, request.block, net, key)
 
 
 def _candidates(
@@ -118,6 +129,7 @@ def series_key(net: str, settings: RolloutSettings, candidate: Candidate) -> str
             "level": settings.level,
             "truncate": settings.truncate,
             "variance_reduction": settings.variance_reduction,
+            "bearoff": BEAROFF_VERSION if settings.uses_bearoff else None,
             "board": [int(count) for count in candidate.board],
             "mover_rolls": candidate.mover_rolls,
         }
@@ -146,38 +158,41 @@ def missing_ranges(known: Sequence[TrialRange], within: TrialRange) -> list[Tria
     return gaps
 
 
-def blocks_of(question: RolloutQuestion) -> list[TrialRange]:
-    """The question's trials cut at multiples of its block size."""
-    return [
-        TrialRange(first, min(question.block, question.trials - first))
-        for first in range(0, question.trials, question.block)
-    ]
+def blocks_of(question: RolloutQuestion, within: TrialRange | None = None) -> list[TrialRange]:
+    """The question's trials, or those `within` a range, cut at multiples of its block size."""
+    first, stop = (within.first, within.stop) if within else (0, question.trials)
+    blocks: list[TrialRange] = []
+    while first < stop:
+        edge = min((first // question.block + 1) * question.block, stop)
+        blocks.append(TrialRange(first, edge - first))
+        first = edge
+    return blocks
 
 
 def missing_tasks(
-    question: RolloutQuestion, known: Mapping[str, Sequence[TrialRange]]
-) -> Iterator[tuple[TrialRange, list[RolloutTask]]]:
-    """For each block that is not fully known, the tasks that complete it; candidates with the same gap share a task.
+    question: RolloutQuestion,
+    known: Mapping[str, Sequence[TrialRange]],
+    block: TrialRange,
+    active: Sequence[int] | None = None,
+) -> list[RolloutTask]:
+    """The tasks that complete a block; candidates with the same gap share a task.
 
     Args:
         known: ranges already computed, by series.
+        active: numbers of the candidates that are wanted; all of them by default.
     """
-    for block in blocks_of(question):
-        wanting: dict[TrialRange, list[PlannedCandidate]] = {}
-        for candidate in question.candidates:
-            for gap in missing_ranges(known.get(candidate.series, ()), block):
-                wanting.setdefault(gap, []).append(candidate)
-        if wanting:
-            yield (
-                block,
-                [
-                    RolloutTask(
-                        question.settings,
-                        tuple(c.start for c in candidates),
-                        tuple(c.series for c in candidates),
-                        gap.first,
-                        gap.count,
-                    )
-                    for gap, candidates in wanting.items()
-                ],
-            )
+    wanting: dict[TrialRange, list[PlannedCandidate]] = {}
+    for i in range(len(question.candidates)) if active is None else active:
+        candidate = question.candidates[i]
+        for gap in missing_ranges(known.get(candidate.series, ()), block):
+            wanting.setdefault(gap, []).append(candidate)
+    return [
+        RolloutTask(
+            question.settings,
+            tuple(c.start for c in candidates),
+            tuple(c.series for c in candidates),
+            gap.first,
+            gap.count,
+        )
+        for gap, candidates in wanting.items()
+    ]

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from engine.errors import InputError
 from engine.evaluator import Valuation
 from engine.outcome import NAMES
+from engine.stopping import StopReason
 
 MAX_TRIALS = 1_000_000
 MAX_CANDIDATES = 20
@@ -31,10 +32,20 @@ class RolloutRequest(Model):
     """Exactly these candidates; empty: the best ones by 1-ply."""
     candidates: int = Field(default=5, ge=1, le=MAX_CANDIDATES)
     trials: int = Field(default=1296, ge=1, le=MAX_TRIALS)
+    checkpoint: int = Field(default=324, ge=36, le=MAX_TRIALS)
+    """Trials between two looks of the stop rules and the race."""
+    stop_se: float | None = Field(default=None, gt=0.0, lt=1.0)
+    """Stop at this standard error of the difference of all candidates in contention to the best."""
+    stop_confidence: float | None = Field(default=None, gt=0.5, lt=1.0)
+    """Stop when the best is the best with this probability."""
+    race: bool = False
+    """Give no more trials to candidates that are beaten."""
     level: int = 1
     truncate: int | None = None
     seed: int = 1
     variance_reduction: bool = True
+    bearoff: bool = True
+    """Whether trials end, exactly, in the bear-off databases."""
     block: int = Field(default=36, ge=1, le=10_368)
     """Trials a task; changes nothing in the result."""
     rules: str = "international"
@@ -70,7 +81,7 @@ class CandidateResult(Model):
     se: float
     """Standard error of `equity`."""
     difference: float
-    """To the best candidate, on the same dice: zero or negative."""
+    """To the best candidate over the trials that both have, on the same dice: zero or (nearly always) negative."""
     difference_se: float
     probabilities: Probabilities
     probabilities_se: Probabilities
@@ -78,6 +89,8 @@ class CandidateResult(Model):
     luck: float
     """Mean luck over the trials; within a few `luck_se` of zero."""
     luck_se: float
+    coefficient: float
+    """Of the luck in the variance reduction, fitted to the trials; 1 without luck."""
 
 
 class RolloutResult(Model):
@@ -90,6 +103,9 @@ class RolloutResult(Model):
     seed: int
     truncate: int | None
     variance_reduction: bool
+    bearoff: bool
+    stop: StopReason
+    """Why it ended."""
     candidates: tuple[CandidateResult, ...]
     """Best first."""
 
@@ -107,8 +123,9 @@ class Provenance(Model):
     workers: int
     blocks: int
     blocks_from_cache: int
-    trials_from_cache: int
+    trials: int
     """Over all candidates."""
+    trials_from_cache: int
     retries: int
     """Blocks that were run again because their worker died."""
     job: str
@@ -246,6 +263,8 @@ def _expectation(model: type[Model], field: str, message: str) -> str:
     bounds = {type(m).__name__: m for m in info.metadata} if info else {}
     if "Ge" in bounds and "Le" in bounds:
         return f"a whole number from {bounds['Ge'].ge} to {bounds['Le'].le}"
+    if "Gt" in bounds and "Lt" in bounds:
+        return f"a number between {bounds['Gt'].gt} and {bounds['Lt'].lt}"
     return message[0].lower() + message[1:]
 
 

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import outcome as outcomes
+from engine.bearoff import NO_DATABASES
 from engine.board import Board, flip
+from engine.kernels.bearoff import BearoffArrays
 from engine.kernels.filter import FILTER_ROWS, FilterNet
 from engine.kernels.network import CLASSES, LAST, ONE, evaluate_boards
 from engine.kernels.play import Engine, Workspace, rank_roll
@@ -48,8 +50,9 @@ class Valuation:
 class Evaluator:
     """Nets with their work space; don't share one between threads."""
 
-    def __init__(self, nets: Nets) -> None:
+    def __init__(self, nets: Nets, bearoff: BearoffArrays = NO_DATABASES) -> None:
         self.nets = nets
+        self._bearoff = bearoff
         self._main = quantise(nets.main)
         self._filter = quantise_filter(nets.filter) if nets.filter else _no_filter()
         width = self._filter.bias.shape[1]
@@ -62,24 +65,26 @@ class Evaluator:
         """What the kernels need to play by a rule set."""
         if rules not in self._engines:
             keep = INNER_PLAYS if self.nets.filter else 0
-            self._engines[rules] = Engine(self._main, self._filter, keep, rules.utility, rules.move_flags)
+            # The databases hold for free bear-off only.
+            bearoff = NO_DATABASES if rules.forced_bear_off else self._bearoff
+            self._engines[rules] = Engine(self._main, self._filter, bearoff, keep, rules.utility, rules.move_flags)
         return self._engines[rules]
 
     def after_positions(self, boards: NDArray[np.int8]) -> NDArray[np.int64]:
-        """1-ply outcomes of after-positions (int8[N, 26]), in the view of the players who just moved.
+        """The main net's outcomes of after-positions (int8[N, 26]), in the view of the players who just moved.
 
         Returns:
             int64[N, 5] in 1/2**20, cumulative; exact for finished games.
         """
         result = np.zeros((len(boards), outcomes.OUTCOMES), dtype=np.int64)
-        evaluate_boards(np.ascontiguousarray(boards), self._main, self.workspaces[0].main, result)
+        evaluate_boards(np.ascontiguousarray(boards), self._main, NO_DATABASES, self.workspaces[0].main, result)
         return result
 
     def after_position(self, board: Board, rules: RuleSet, level: int) -> NDArray[np.int64]:
         """Outcome int64[5] in 1/2**20 of one after-position at a level, in the view of the player who just moved."""
         result = np.zeros(outcomes.OUTCOMES, dtype=np.int64)
         _, w4, w3, w2 = self.workspaces
-        value_after(np.ascontiguousarray(board), level, self.engine(rules), w4, w3, w2, result)
+        value_after(np.array(board), level, self.engine(rules), w4, w3, w2, result)
         return result
 
     def plays(self, board: Board, dice: tuple[int, int], rules: RuleSet) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
@@ -89,7 +94,8 @@ class Evaluator:
             (after-positions int8[P, 26], outcomes int64[P, 5] in 1/2**20), both in the mover's view.
         """
         w = self.workspaces[0]
-        n = rank_roll(board, dice[0], dice[1], self.engine(rules), w)
+        writable = np.array(board)  # for read-only arrays the kernel would be compiled a second time
+        n = rank_roll(writable, dice[0], dice[1], self.engine(rules), w)
         return w.main.plays[:n].copy(), w.main.outcomes[:n].copy()
 
     def before_roll(self, board: Board, rules: RuleSet, level: int = 1) -> Valuation:

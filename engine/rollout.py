@@ -12,9 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.bearoff import NO_DATABASES
 from engine.board import Board, flip
-from engine.errors import InputError
+from engine.errors import InputError, InternalError
 from engine.evaluator import Evaluator, Nets
+from engine.kernels.bearoff import BearoffArrays
 from engine.kernels.network import ONE
 from engine.kernels.rollout import TrialRules, roll_trials
 from engine.rules import RuleSet
@@ -43,6 +45,8 @@ class RolloutSettings:
     truncate: int | None = None
     """Half-moves after which the network's value ends a trial; None plays to the end."""
     variance_reduction: bool = True
+    bearoff: bool = True
+    """Whether a trial ends, with exact chances, in the bear-off databases (never with a forced bear-off)."""
 
     def __post_init__(self) -> None:
         if self.level not in (1, 2):
@@ -51,6 +55,11 @@ class RolloutSettings:
             raise InputError("seed", self.seed, "a whole number from 0 to 2**63 - 1")
         if self.truncate is not None and not 1 <= self.truncate <= 1000:
             raise InputError("truncate", self.truncate, "a whole number of half-moves from 1 to 1000")
+
+    @property
+    def uses_bearoff(self) -> bool:
+        """Whether the databases can matter."""
+        return self.bearoff and not self.rules.forced_bear_off
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,10 +83,16 @@ class Candidate:
 
 
 class Roller:
-    """Plays trials with one pair of nets on one thread."""
+    """Plays trials with one pair of nets on one thread.
 
-    def __init__(self, nets: Nets) -> None:
-        self._evaluator = Evaluator(nets)
+    Args:
+        bearoff: the databases; without them only questions that don't use them can be answered.
+    """
+
+    def __init__(self, nets: Nets, bearoff: BearoffArrays = NO_DATABASES) -> None:
+        self._plain = Evaluator(nets)
+        self._ending = Evaluator(nets, bearoff)
+        self._has_databases = bearoff is not NO_DATABASES
 
     def trials(self, candidate: Candidate, settings: RolloutSettings, first: int, count: int) -> TrialRows:
         """Rows int32[count, ROW] of trials `first .. first + count - 1`."""
@@ -90,7 +105,12 @@ class Roller:
             truncate=settings.truncate or 0,
             reduce=settings.variance_reduction,
         )
-        w, w2, *_ = self._evaluator.workspaces
-        engine = self._evaluator.engine(settings.rules)
-        roll_trials(candidate.board, candidate.mover_rolls, first, how, engine, w, w2, rows)
+        if settings.uses_bearoff and not self._has_databases:
+            raise InternalError("these trials need the bear-off databases")
+        evaluator = self._ending if settings.uses_bearoff else self._plain
+        w, w2, *_ = evaluator.workspaces
+        engine = evaluator.engine(settings.rules)
+        # Boards that came through Ray are read-only, for which the kernel would be compiled a second time.
+        start = np.array(candidate.board)
+        roll_trials(start, candidate.mover_rolls, first, how, engine, w, w2, rows)
         return rows

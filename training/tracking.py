@@ -100,7 +100,11 @@ class _MlflowRun:
             client.set_terminated(self._run_id, status="FINISHED" if self._ok else "FAILED")
         except Exception as error:
             self._failed = True
-            log.warning("MLflow at %s: the run is not recorded (%s)", self._uri, str(error).splitlines()[0])
+            log.warning(
+                "MLflow at %s: the run is not recorded (%s)",
+                self._uri,
+                (str(error).splitlines() or [type(error).__name__])[0],
+            )
 
     def _drain(self, client: Any) -> bool:
         """Collect for a while, then write one batch; False when the run has ended."""
@@ -132,6 +136,9 @@ def _client(uri: str) -> Any:
     # No usage statistics leave the machine; MLflow reads these when it is imported.
     os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
     os.environ["DO_NOT_TRACK"] = "true"
+    # A server that is away must not hold up an answer for the minutes that MLflow tries by default.
+    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
+    os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "10")
     from mlflow.tracking import MlflowClient
 
     # After the import, which sets levels of its own: the making of a database is no news.

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import numpy as np
-
+from engine.bearoff import open_databases
 from engine.evaluator import Nets
+from engine.kernels.bearoff import BearoffArrays
 from engine.rollout import Roller
 from engine.weights import NetKind, make_net
 from workers.spec import Weights, WorkerSpec
@@ -16,21 +14,23 @@ from workers.tasks import RolloutOutput, RolloutTask
 class RolloutWorker:
     """Loads its nets once and answers `RolloutTask`s."""
 
-    def __init__(self, nets: Nets) -> None:
-        self._roller = Roller(nets)
+    def __init__(self, nets: Nets, bearoff: BearoffArrays) -> None:
+        self._roller = Roller(nets, bearoff)
 
     def run(self, task: RolloutTask) -> RolloutOutput:
         """All rows of one task."""
-        # Boards that came through Ray are read-only, for which the kernels would be compiled a second time.
-        candidates = [replace(c, board=np.array(c.board)) for c in task.candidates]
-        return RolloutOutput(tuple(self._roller.trials(c, task.settings, task.first, task.count) for c in candidates))
+        return RolloutOutput(
+            tuple(self._roller.trials(c, task.settings, task.first, task.count) for c in task.candidates)
+        )
 
 
 def build_rollout_worker(weights: Weights) -> RolloutWorker:
     """A worker from the arrays of its nets, named `main.*` and `filter.*`."""
     main = make_net(_part(weights, NetKind.MAIN))
     arrays = _part(weights, NetKind.FILTER)
-    return RolloutWorker(Nets(main, make_net(arrays, kind=NetKind.FILTER) if arrays else None))
+    filter_net = make_net(arrays, kind=NetKind.FILTER) if arrays else None
+    # Opened here, not sent: all workers of a machine share the pages of one file.
+    return RolloutWorker(Nets(main, filter_net), open_databases().arrays)
 
 
 def rollout_workers(nets: Nets) -> WorkerSpec[RolloutTask, RolloutOutput]:

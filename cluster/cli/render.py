@@ -24,9 +24,14 @@ from cluster.schemas import (
 )
 from engine.display import board_text
 from engine.position import Position
+from engine.stopping import StopReason
 
 _OUTCOME_HEADS = ("win", "win g", "win bg", "lose g", "lose bg")
 _WIDTH_WHEN_PIPED = 120
+_STOPPED = {
+    StopReason.CONFIDENCE: "stopped early: the best play is the best with the confidence asked for",
+    StopReason.STANDARD_ERROR: "stopped early: the differences are known to the error asked for",
+}
 
 
 def _out() -> Console:
@@ -69,6 +74,8 @@ def show_rollout(report: RolloutReport) -> None:
         )
     out = _out()
     out.print(table)
+    if report.result.stop is not StopReason.TRIALS:
+        out.print(f"\n{_STOPPED[report.result.stop]}", markup=False)
     p = report.provenance
     cached = f"{p.blocks_from_cache} of {p.blocks} blocks from the cache"
     if p.blocks_from_cache == p.blocks:
@@ -126,29 +133,29 @@ class RolloutProgress:
         """Show where the rollout stands."""
         if self._started_from is None:
             self._started_from = progress.trials_done
-        computed = (progress.trials_done - self._started_from) * self._candidates
-        waiting = (
-            "starting workers (the first run compiles the kernels)" if progress.blocks_done < progress.blocks else ""
-        )
+        going_on = progress.blocks_done < progress.blocks
         self._progress.update(
             self._task,
             completed=progress.blocks_done,
-            computed=computed,
-            to_compute=(self._trials - self._started_from) * self._candidates,
+            computed=progress.computed,
+            to_compute=(self._trials - self._started_from) * len(progress.active),
             error=self._error(progress),
-            waiting=waiting,
+            waiting="starting workers (the first run compiles the kernels)" if going_on else "",
         )
 
     def _error(self, progress: coordinator.Progress) -> str:
         tally = progress.tally
         if tally.trials < 2:
             return ""
-        order = sorted(range(self._candidates), key=lambda i: -tally.equity_sums[i])
-        largest = max(tally.equity(i).se for i in order)
+        best = tally.best()
+        largest = max(tally.equity(i).se for i in range(tally.candidates))
         text = f"SE {largest:.4f}" if math.isfinite(largest) else ""
-        if len(order) > 1:
-            difference = tally.difference(order[1], order[0])
-            text += f", lead {-difference.mean:.4f} ± {difference.se:.4f}"
+        rivals = [tally.difference(i, best) for i in range(tally.candidates) if i != best]
+        if rivals:
+            closest = max(rivals, key=lambda d: d.mean)
+            text += f", lead {-closest.mean:.4f} ± {closest.se:.4f}"
+        if len(progress.active) < self._candidates:
+            text += f", {len(progress.active)} of {self._candidates} in the race"
         return text
 
 

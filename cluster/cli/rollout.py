@@ -47,6 +47,20 @@ def rollout(
     variance_reduction: Annotated[
         bool, typer.Option("--variance-reduction/--no-variance-reduction", help="Subtract the luck of the dice.")
     ] = True,
+    bearoff: Annotated[
+        bool, typer.Option("--bearoff/--no-bearoff", help="End trials, exactly, in the bear-off databases.")
+    ] = True,
+    race: Annotated[bool, typer.Option("--race", help="No more trials for candidates that are beaten.")] = False,
+    stop_se: Annotated[
+        float | None, typer.Option("--stop-se", metavar="X", help="Stop at this standard error of the differences.")
+    ] = None,
+    stop_confidence: Annotated[
+        float | None,
+        typer.Option("--stop-confidence", metavar="P", help="Stop when the best is the best with this probability."),
+    ] = None,
+    checkpoint: Annotated[
+        int, typer.Option("--checkpoint", metavar="N", help="Trials between two looks of --race and the stop options.")
+    ] = 324,
     workers: Annotated[
         int | None, typer.Option("--workers", metavar="N", help="Ray workers; default: one per core.")
     ] = None,
@@ -87,6 +101,11 @@ def rollout(
             "truncate": truncate,
             "seed": seed,
             "variance_reduction": variance_reduction,
+            "bearoff": bearoff,
+            "race": race,
+            "stop_se": stop_se,
+            "stop_confidence": stop_confidence,
+            "checkpoint": checkpoint,
             "block": block,
             "rules": rules,
         },

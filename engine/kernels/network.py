@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from engine.kernels.bearoff import bearoff_outcome
 from engine.kernels.bits import lowest
 from engine.kernels.facts import FACTS, board_facts, fact_row, place_row
 from engine.kernels.vectors import exchange_rows, last_layer, second_layer
@@ -204,13 +205,17 @@ def from_scratch(board, facts, c, net, s):
 
 
 @njit
-def evaluate_one(board, net, s, outcome):
-    """Outcome (int64[5] in 1/2**20, out) of one after-position, from the view of the player who just moved."""
+def evaluate_one(board, net, databases, s, outcome):
+    """Outcome (int64[5] in 1/2**20, out) of one after-position, from the view of the player who just moved: of a
+    finished game, from the bear-off databases, or by the net.
+    """
     if is_won(board):
         final_outcome(board, outcome)
         return
     facts = s.facts[1]
     race = board_facts(board, s.sums, facts)
+    if race and bearoff_outcome(board, databases, outcome):
+        return
     c = RACE if race else CONTACT
     from_scratch(board, facts, c, net, s)
     head(c, net, s, outcome)
@@ -218,7 +223,7 @@ def evaluate_one(board, net, s, outcome):
 
 
 @njit(cache=True, nogil=True)
-def evaluate_boards(boards, net, s, outcomes):
+def evaluate_boards(boards, net, databases, s, outcomes):
     """`outcomes` (int64[N, 5]) of many after-positions (int8[N, 26]), views of the players who just moved."""
     for i in range(boards.shape[0]):
-        evaluate_one(boards[i], net, s, outcomes[i])
+        evaluate_one(boards[i], net, databases, s, outcomes[i])

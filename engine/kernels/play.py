@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from engine.kernels.bearoff import BearoffArrays, bearoff_indices, bearoff_outcome
 from engine.kernels.facts import board_facts
 from engine.kernels.filter import FilterNet, FilterScratch, keep_best, prepare_filter
 from engine.kernels.moves import generate
@@ -34,6 +35,8 @@ class Engine(NamedTuple):
 
     net: IntNet
     filter: FilterNet
+    bearoff: BearoffArrays
+    """Databases that end the game exactly; empty ones where they are not wanted."""
     keep: int
     """Plays of a roll that `likely_plays` leaves to the main net; 0 = all (and no filter net is asked)."""
     utility: NDArray[np.int64]  # [5], see `RuleSet.utility`
@@ -73,15 +76,24 @@ def evaluate_plays(board, prepared, n, engine, s):
             final_outcome(child, outcome)
         else:
             race = board_facts(child, s.sums, after)
-            c = RACE if race else CONTACT
-            if c == prepared:
-                pairs = changed_rows(board, before, child, after, s.changed[i], s.pairs)
-                exchange_rows(s.base, net.table[c], s.pairs, pairs, CLIP_STEPS, s.active)
-            else:
-                from_scratch(child, after, c, net, s)
-            head(c, net, s, outcome)
-            apply_limits(child, s.sums, race, outcome)
+            if not (race and bearoff_outcome(child, engine.bearoff, outcome)):
+                c = RACE if race else CONTACT
+                if c == prepared:
+                    pairs = changed_rows(board, before, child, after, s.changed[i], s.pairs)
+                    exchange_rows(s.base, net.table[c], s.pairs, pairs, CLIP_STEPS, s.active)
+                else:
+                    from_scratch(child, after, c, net, s)
+                head(c, net, s, outcome)
+                apply_limits(child, s.sums, race, outcome)
         s.equities[i] = equity_of(outcome, engine.utility)
+
+
+@njit
+def is_known(board, engine):
+    """Whether the bear-off databases hold a position, so that nothing is left to find out by playing on."""
+    own, opponent = bearoff_indices(board)
+    most = engine.bearoff.means.shape[0]
+    return 0 <= own < most and opponent < most
 
 
 @njit

@@ -10,7 +10,7 @@ from numba import njit
 from engine.kernels.dice import roll_index, strata
 from engine.kernels.moves import flip_into
 from engine.kernels.network import ONE, is_won
-from engine.kernels.play import all_plays, best_of, likely_plays, prepare
+from engine.kernels.play import all_plays, best_of, is_known, likely_plays, prepare
 from engine.kernels.search import choose
 
 MAX_HALF_MOVES = 4096
@@ -105,7 +105,8 @@ def roll_trials(start, mover_rolls, first_trial, how, engine, w, w2, rows):
             n = all_plays(board, prepared, index // 6 + 1, index % 6 + 1, engine, w)
             best = choose(n, how.level, how.width, how.margin, engine, w, w2, value)
             half_move += 1
-            if is_won(w.main.plays[best]) or half_move == how.truncate or half_move == MAX_HALF_MOVES:
+            play = w.main.plays[best]
+            if half_move == how.truncate or half_move == MAX_HALF_MOVES or is_won(play) or is_known(play, engine):
                 values = _to_mover(value, ONE, flipped)
                 for o in range(5):
                     rows[i, o] = values[o]
@@ -113,5 +114,5 @@ def roll_trials(start, mover_rolls, first_trial, how, engine, w, w2, rows):
                     size = (abs(luck36[o]) + 18) // 36
                     rows[i, 5 + o] = size if luck36[o] >= 0 else -size
                 break
-            flip_into(w.main.plays[best], board)
+            flip_into(play, board)
             flipped = not flipped

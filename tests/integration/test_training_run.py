@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 def write_recipe(folder: Path, **changes: object) -> Path:
     """A recipe of three rounds, 32 units wide."""
-    sizes = {"width": 32, "games": 30, "games_per_round": 10, "batch": 64, "checkpoint_every": 1}
+    sizes = {"width": 32, "games": 30, "games_per_round": 10, "batch": 1024, "checkpoint_every": 1}
     fields = {"name": "tiny"} | sizes | changes
     path = folder / f"{fields['name']}.toml"
     path.write_text("".join(f"{key} = {value!r}\n" for key, value in fields.items()), encoding="utf-8")
@@ -126,7 +126,7 @@ def test_a_recipe_that_makes_no_sense_is_one_line(
 
 
 def test_a_run_killed_midway_and_resumed_ends_with_the_net_of_a_run_that_was_not(tmp_path: Path) -> None:
-    rounds = 30
+    rounds = 20
     recipe = write_recipe(tmp_path, games=rounds * 10)
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     command = subprocess.Popen(
