@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numba
 import pytest
 
 import engine.kernels  # noqa: F401 - fixes where compiled code is kept
+from engine.bearoff import Bearoff, open_databases
 
 if TYPE_CHECKING:
     from cluster.ray_executor import RayExecutor
@@ -20,14 +22,21 @@ os.environ.setdefault("NUMBA_CACHE_DIR", numba.config.CACHE_DIR)
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _away_from_the_users_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def session_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """No test may read the user's settings, touch their data or send anything anywhere."""
     with pytest.MonkeyPatch.context() as patch:
         for variable in ("GAMMONFARM_REDIS_URL", "GAMMONFARM_RAY_ADDRESS", "GAMMONFARM_MLFLOW_URI"):
             patch.delenv(variable, raising=False)
-        patch.setenv("GAMMONFARM_HOME", str(tmp_path_factory.mktemp("home")))
+        home = tmp_path_factory.mktemp("home")
+        patch.setenv("GAMMONFARM_HOME", str(home))
         patch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
-        yield
+        yield home
+
+
+@pytest.fixture(scope="session")
+def databases(session_home: Path) -> Bearoff:
+    """Everything a user has; one for the whole session, because building takes seconds."""
+    return open_databases(session_home)
 
 
 @pytest.fixture(scope="session")

@@ -27,9 +27,9 @@ from engine.rules import INTERNATIONAL
 
 
 @pytest.fixture(scope="module")
-def full(tmp_path_factory: pytest.TempPathFactory) -> Bearoff:
+def full(databases: Bearoff) -> Bearoff:
     """Everything a user has."""
-    return open_databases(tmp_path_factory.mktemp("full"))
+    return databases
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -20,6 +21,8 @@ from engine.rules import INTERNATIONAL, TAVLA, RuleSet, rule_set
 from engine.tally import Tally
 
 NET = random_net(4)
+plain_settings = partial(RolloutSettings, bearoff=False)
+"""Every game is played to its end, as the oracle does; `test_rollout_bearoff` has the databases."""
 ROLLER = Roller(Nets(NET))
 EVALUATOR = Evaluator(Nets(NET))
 
@@ -83,7 +86,7 @@ BEAR_OFF = small({5: 1, 3: 2, 2: 1}, {6: 1, 4: 1, 1: 2})
 @pytest.mark.parametrize("after_play", [False, True], ids=["before the roll", "after a play"])
 @pytest.mark.parametrize("rules", [INTERNATIONAL, TAVLA], ids=lambda rules: rules.name)
 def test_trials_to_the_end_equal_the_oracle(rules: RuleSet, after_play: bool, variance_reduction: bool) -> None:
-    settings = RolloutSettings(rules, seed=3, variance_reduction=variance_reduction)
+    settings = plain_settings(rules, seed=3, variance_reduction=variance_reduction)
     candidate = Candidate.after_play(flip(BEAR_OFF)) if after_play else Candidate.before_roll(BEAR_OFF)
     rows = ROLLER.trials(candidate, settings, 100, 4)
     assert rows.tolist() == plain_rows(candidate, settings, range(100, 104))
@@ -94,7 +97,7 @@ def test_trials_to_the_end_equal_the_oracle(rules: RuleSet, after_play: bool, va
     "rules", [INTERNATIONAL, rule_set("tavla+hit-and-run-ban+forced-bear-off")], ids=["plain", "options"]
 )
 def test_trials_with_hits_equal_the_oracle(rules: RuleSet) -> None:
-    settings = RolloutSettings(rules, seed=8)
+    settings = plain_settings(rules, seed=8)
     candidate = Candidate.before_roll(ENDING)
     rows = ROLLER.trials(candidate, settings, 0, 3)
     assert rows.tolist() == plain_rows(candidate, settings, range(3))
@@ -103,12 +106,12 @@ def test_trials_with_hits_equal_the_oracle(rules: RuleSet) -> None:
 @pytest.mark.parametrize(("truncate", "board"), [(1, START), (2, CONTACT), (3, CONTACT)])
 def test_truncated_trials_equal_the_oracle(truncate: int, board: Board) -> None:
     for candidate in (Candidate.before_roll(board), Candidate.after_play(board)):
-        settings = RolloutSettings(INTERNATIONAL, seed=5, truncate=truncate)
+        settings = plain_settings(INTERNATIONAL, seed=5, truncate=truncate)
         assert ROLLER.trials(candidate, settings, 71, 2).tolist() == plain_rows(candidate, settings, range(71, 73))
 
 
 def test_long_truncated_trials_without_luck_equal_the_oracle() -> None:
-    settings = RolloutSettings(INTERNATIONAL, seed=6, truncate=40, variance_reduction=False)
+    settings = plain_settings(INTERNATIONAL, seed=6, truncate=40, variance_reduction=False)
     candidate = Candidate.before_roll(START)
     assert ROLLER.trials(candidate, settings, 9, 3).tolist() == plain_rows(candidate, settings, range(9, 12))
 
@@ -116,7 +119,7 @@ def test_long_truncated_trials_without_luck_equal_the_oracle() -> None:
 # Trials as pure functions
 
 
-@pytest.mark.parametrize("settings", [RolloutSettings(INTERNATIONAL, truncate=5), RolloutSettings(TAVLA, seed=2)])
+@pytest.mark.parametrize("settings", [plain_settings(INTERNATIONAL, truncate=5), plain_settings(TAVLA, seed=2)])
 def test_a_trial_does_not_depend_on_the_range_it_is_computed_in(settings: RolloutSettings) -> None:
     candidate = Candidate.before_roll(CONTACT)
     whole = ROLLER.trials(candidate, settings, 30, 12)
@@ -131,9 +134,9 @@ def test_a_trial_does_not_depend_on_the_range_it_is_computed_in(settings: Rollou
 
 def test_other_seeds_and_nets_give_other_trials() -> None:
     candidate = Candidate.before_roll(CONTACT)
-    rows = [ROLLER.trials(candidate, RolloutSettings(INTERNATIONAL, seed=s, truncate=4), 0, 20) for s in range(3)]
+    rows = [ROLLER.trials(candidate, plain_settings(INTERNATIONAL, seed=s, truncate=4), 0, 20) for s in range(3)]
     rows.append(
-        Roller(Nets(random_net(9))).trials(candidate, RolloutSettings(INTERNATIONAL, seed=0, truncate=4), 0, 20)
+        Roller(Nets(random_net(9))).trials(candidate, plain_settings(INTERNATIONAL, seed=0, truncate=4), 0, 20)
     )
     assert len({part.tobytes() for part in rows}) == 4
 
@@ -141,16 +144,16 @@ def test_other_seeds_and_nets_give_other_trials() -> None:
 def test_trials_leave_the_candidate_alone() -> None:
     board = np.array(CONTACT)
     candidate = Candidate.before_roll(board)
-    ROLLER.trials(candidate, RolloutSettings(INTERNATIONAL, truncate=4), 0, 5)
+    ROLLER.trials(candidate, plain_settings(INTERNATIONAL, truncate=4), 0, 5)
     assert candidate.board.tolist() == board.tolist() == CONTACT.tolist()
 
 
 def test_no_trials_are_no_rows() -> None:
-    assert ROLLER.trials(Candidate.before_roll(START), RolloutSettings(INTERNATIONAL), 0, 0).shape == (0, ROW)
+    assert ROLLER.trials(Candidate.before_roll(START), plain_settings(INTERNATIONAL), 0, 0).shape == (0, ROW)
 
 
 def test_both_views_of_the_same_trials_mirror_each_other() -> None:
-    settings = RolloutSettings(INTERNATIONAL, truncate=7)
+    settings = plain_settings(INTERNATIONAL, truncate=7)
     mover = ROLLER.trials(Candidate.before_roll(CONTACT), settings, 0, 72).astype(int)
     opponent = ROLLER.trials(Candidate.after_play(flip(CONTACT)), settings, 0, 72).astype(int)
     assert opponent[:, 0].tolist() == (ONE - mover[:, 0]).tolist()
@@ -161,10 +164,10 @@ def test_both_views_of_the_same_trials_mirror_each_other() -> None:
 
 
 def test_outcomes_of_trials_are_consistent() -> None:
-    rows = ROLLER.trials(Candidate.before_roll(CONTACT), RolloutSettings(INTERNATIONAL, truncate=6), 0, 100)
+    rows = ROLLER.trials(Candidate.before_roll(CONTACT), plain_settings(INTERNATIONAL, truncate=6), 0, 100)
     assert is_consistent(rows[:, :5] / ONE, tolerance=0.0)
     finished = ROLLER.trials(
-        Candidate.before_roll(CONTACT), RolloutSettings(INTERNATIONAL, variance_reduction=False), 0, 100
+        Candidate.before_roll(CONTACT), plain_settings(INTERNATIONAL, variance_reduction=False), 0, 100
     )
     assert is_consistent(finished[:, :5] / ONE, tolerance=0.0)
     assert set(np.unique(finished[:, :5]).tolist()) == {0, ONE}
@@ -175,14 +178,14 @@ def test_outcomes_of_trials_are_consistent() -> None:
 
 @pytest.mark.parametrize("board", [START, CONTACT, ENDING], ids=["start", "contact", "ending"])
 def test_luck_of_the_first_rolls_sums_to_zero(board: Board) -> None:
-    rows = ROLLER.trials(Candidate.before_roll(board), RolloutSettings(INTERNATIONAL, truncate=1), 36, 36)
+    rows = ROLLER.trials(Candidate.before_roll(board), plain_settings(INTERNATIONAL, truncate=1), 36, 36)
     assert np.abs(rows[:, 5:].astype(int)).max() > 1000
     assert np.abs(rows[:, 5:].astype(int).sum(axis=0)).max() <= 18  # 36 roundings of at most a half
 
 
 @pytest.mark.parametrize("board", [START, CONTACT, ENDING], ids=["start", "contact", "ending"])
 def test_without_the_luck_of_its_roll_every_trial_of_one_half_move_is_the_mean(board: Board) -> None:
-    rows = ROLLER.trials(Candidate.before_roll(board), RolloutSettings(INTERNATIONAL, truncate=1), 0, 36).astype(int)
+    rows = ROLLER.trials(Candidate.before_roll(board), plain_settings(INTERNATIONAL, truncate=1), 0, 36).astype(int)
     reduced = rows[:, :5] - rows[:, 5:]
     assert np.abs(reduced - rows[:, :5].mean(axis=0)).max() <= 0.5 + 1e-6
     assert rows[:, 0].std() > 1000
@@ -192,7 +195,7 @@ def test_without_the_luck_of_its_roll_every_trial_of_one_half_move_is_the_mean(b
 @pytest.mark.parametrize("after_play", [False, True], ids=["before the roll", "after a play"])
 def test_mean_luck_is_within_three_standard_errors_of_zero(board: Board, after_play: bool) -> None:
     candidate = Candidate.after_play(board) if after_play else Candidate.before_roll(board)
-    luck = tally(ROLLER.trials(candidate, RolloutSettings(INTERNATIONAL, seed=1, truncate=8), 0, 720)).luck(0)
+    luck = tally(ROLLER.trials(candidate, plain_settings(INTERNATIONAL, seed=1, truncate=8), 0, 720)).luck(0)
     assert luck.se > 0.001
     assert abs(luck.mean) < 3 * luck.se
 
@@ -201,7 +204,7 @@ def test_mean_luck_is_within_three_standard_errors_of_zero(board: Board, after_p
 def test_variance_reduction_changes_the_error_and_not_the_answer(truncate: int | None) -> None:
     candidate = Candidate.before_roll(ENDING)
     on, off = (
-        tally(ROLLER.trials(candidate, RolloutSettings(INTERNATIONAL, 1, 1, truncate, reduce), first, 1296))
+        tally(ROLLER.trials(candidate, plain_settings(INTERNATIONAL, 1, 1, truncate, reduce), first, 1296))
         for reduce, first in ((True, 0), (False, 1296))
     )
     combined = (on.equity(0).se ** 2 + off.equity(0).se ** 2) ** 0.5
@@ -212,7 +215,7 @@ def test_variance_reduction_changes_the_error_and_not_the_answer(truncate: int |
 def test_variance_reduction_only_subtracts_luck_from_the_same_trials() -> None:
     candidate = Candidate.before_roll(CONTACT)
     on, off = (
-        ROLLER.trials(candidate, RolloutSettings(INTERNATIONAL, truncate=9, variance_reduction=reduce), 0, 50)
+        ROLLER.trials(candidate, plain_settings(INTERNATIONAL, truncate=9, variance_reduction=reduce), 0, 50)
         for reduce in (True, False)
     )
     assert on[:, :5].tolist() == off[:, :5].tolist()
@@ -236,7 +239,7 @@ FIVE_AND_TWO = small({5: 1, 2: 1}, {1: 1})
 
 def test_a_race_of_one_roll_is_exact_after_36_trials() -> None:
     assert wins_at_once(FIVE_AND_TWO, INTERNATIONAL) == Fraction(19, 36)
-    settings = RolloutSettings(INTERNATIONAL, variance_reduction=False)
+    settings = plain_settings(INTERNATIONAL, variance_reduction=False)
     rows = ROLLER.trials(Candidate.before_roll(FIVE_AND_TWO), settings, 360, 36)
     assert int(rows[:, 0].sum()) == 19 * ONE
     assert not rows[:, 1:].any()
@@ -245,14 +248,14 @@ def test_a_race_of_one_roll_is_exact_after_36_trials() -> None:
 
 
 def test_the_same_race_seen_after_a_play_is_the_opposite() -> None:
-    settings = RolloutSettings(INTERNATIONAL, variance_reduction=False)
+    settings = plain_settings(INTERNATIONAL, variance_reduction=False)
     rows = ROLLER.trials(Candidate.after_play(flip(FIVE_AND_TWO)), settings, 0, 36)
     assert int(rows[:, 0].sum()) == 17 * ONE
 
 
 def test_variance_reduction_keeps_the_exact_answer_of_a_race_of_one_roll() -> None:
     # The second roll always wins, so all luck is in the first, where the 36 trials balance.
-    rows = ROLLER.trials(Candidate.before_roll(FIVE_AND_TWO), RolloutSettings(INTERNATIONAL), 0, 36).astype(int)
+    rows = ROLLER.trials(Candidate.before_roll(FIVE_AND_TWO), plain_settings(INTERNATIONAL), 0, 36).astype(int)
     assert np.abs(rows[:, 5]).max() > 1000
     assert abs(int((rows[:, 0] - rows[:, 5]).sum()) - 19 * ONE) <= 18
 
@@ -265,7 +268,7 @@ def test_a_race_decided_by_two_rolls_is_exact_after_1296_trials() -> None:
     now = wins_at_once(board, rules)
     then = wins_at_once(FIVE_AND_TWO, rules)
     assert (now, then) == (Fraction(5, 36), Fraction(19, 36))
-    settings = RolloutSettings(rules, variance_reduction=False)
+    settings = plain_settings(rules, variance_reduction=False)
     rows = ROLLER.trials(Candidate.before_roll(board), settings, 1296, 1296)
     assert int(rows[:, 0].sum()) == 1296 * (now + (1 - now) * (1 - then)) * ONE
     assert not rows[:, 1:5].any()
@@ -279,7 +282,7 @@ def test_a_race_decided_by_two_rolls_is_exact_after_1296_trials() -> None:
 )
 def test_small_endings_agree_with_the_expectation_over_all_dice(board: Board, variance_reduction: bool) -> None:
     exact = oracle.exact_outcome(as_position(board), policy(INTERNATIONAL), {})
-    settings = RolloutSettings(INTERNATIONAL, variance_reduction=variance_reduction)
+    settings = plain_settings(INTERNATIONAL, variance_reduction=variance_reduction)
     found = tally(ROLLER.trials(Candidate.before_roll(board), settings, 0, 4 * 1296)).outcome(0)
     for estimate, value in zip(found, exact, strict=True):
         assert abs(estimate.mean - float(value) / ONE) <= 4 * estimate.se + 1e-6

@@ -96,7 +96,7 @@ class Distillation:
     def _labels(self, number: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
         recipe = self.recipe
         size = recipe.games_per_round
-        positions = play_round(self.teacher, self.rules, recipe.seed, number * size, size, 0.0).boards
+        positions = play_round(Nets(self.teacher), self.rules, recipe.seed, number * size, size, 0.0).boards
         plays = np.empty((len(positions) * 24, 26), dtype=np.int8)
         outcomes = np.empty((len(plays), 5), dtype=np.float32)
         written = label_plays(

@@ -64,6 +64,12 @@ class TdRecipe(_Recipe):
     final_td_lambda: Fraction = 0.0
     td_lambda_until: Fraction = 0.5
     """Part of the training after which `final_td_lambda` is reached (linearly)."""
+    lookahead: bool = False
+    """Label with the exact mean over the 21 rolls that follow (2-ply) instead of the TD(lambda) return."""
+    bearoff: bool = False
+    """Take values from the bear-off databases where they hold."""
+    start_from: Path | None = None
+    """Net to start from, relative to the recipe's folder; by default random weights."""
     checkpoint_every: int = Field(default=25, gt=0)
     """Rounds between checkpoints."""
 
@@ -95,6 +101,8 @@ def load_recipe(path: Path) -> TdRecipe | DistillRecipe:
     method = fields.get("method", "td")
     if method not in kinds:
         raise InputError(f"recipe {path.name}: method", method, f"one of {', '.join(str(k) for k in kinds)}")
+    if isinstance(fields.get("start_from"), str):
+        fields["start_from"] = path.parent / fields["start_from"]
     try:
         return kinds[method].model_validate(fields)
     except ValidationError as error:

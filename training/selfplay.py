@@ -7,12 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.bearoff import NO_DATABASES
 from engine.board import START
 from engine.evaluator import Evaluator, Nets
+from engine.kernels.bearoff import BearoffArrays
 from engine.kernels.facts import WIDTH, rows_of
+from engine.kernels.labels import label_2ply
 from engine.kernels.selfplay import MAX_HALF_MOVES, play_games
 from engine.rules import Opening, RuleSet
-from engine.weights import Net
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +34,17 @@ class Samples:
         return rows, races
 
 
-def play_round(net: Net, rules: RuleSet, seed: int, first_game: int, games: int, td_lambda: float) -> Samples:
+def play_round(
+    nets: Nets,
+    rules: RuleSet,
+    seed: int,
+    first_game: int,
+    games: int,
+    td_lambda: float,
+    bearoff: BearoffArrays = NO_DATABASES,
+) -> Samples:
     """Play games `first_game .. first_game + games - 1` of a seed with one net; the same games from any process."""
-    evaluator = Evaluator(Nets(net))
+    evaluator = Evaluator(nets, bearoff)
     parts: list[tuple[NDArray[np.int8], NDArray[np.float32]]] = []
     finished = 0
     done = 0
@@ -64,3 +74,11 @@ def play_round(net: Net, rules: RuleSet, seed: int, first_game: int, games: int,
         targets=np.concatenate([t for _, t in parts]),
         games=finished,
     )
+
+
+def look_ahead(samples: Samples, nets: Nets, rules: RuleSet, bearoff: BearoffArrays = NO_DATABASES) -> Samples:
+    """The same positions labelled at 2-ply: the exact mean over the 21 rolls that follow."""
+    evaluator = Evaluator(nets, bearoff)
+    targets = np.empty_like(samples.targets)
+    label_2ply(samples.boards, evaluator.engine(rules), evaluator.workspaces[0], targets)
+    return Samples(samples.boards, targets, samples.games)

@@ -15,16 +15,18 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from engine.bearoff import NO_DATABASES, open_databases
 from engine.errors import InputError
+from engine.evaluator import Nets
 from engine.kernels.facts import ROWS
 from engine.kernels.network import CLASSES
 from engine.network import Network
 from engine.rules import rule_set
-from engine.weights import Net, make_net, sum_bounds
+from engine.weights import Net, NetKind, load_net, make_net, shipped_net, sum_bounds
 from training.checkpoint import Checkpoint, adam_tensors, restore_adam
 from training.first_layer import SparseFirstLayer
 from training.recipe import TdRecipe
-from training.selfplay import Samples, play_round
+from training.selfplay import Samples, look_ahead, play_round
 
 LARGEST_SUM = 31.0
 """First-layer sums are kept below this, so that they fit 16 bits in steps of 1/1,024 with a margin for rounding."""
@@ -53,10 +55,20 @@ class TdTraining:
         self.model = Network(recipe.width, SparseFirstLayer(ROWS))
         self.model.initialise(torch.Generator().manual_seed(recipe.seed))
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=recipe.learning_rate, fused=True)
+        if recipe.start_from is not None:
+            self._start_from(load_net(recipe.start_from))
+        # Looking ahead asks for many plays a position: the filter net saves most of them.
+        self._filter = shipped_net(NetKind.FILTER) if recipe.lookahead else None
+        self._bearoff = open_databases().arrays if recipe.bearoff else NO_DATABASES
         self.done = 0
         self._player = self._weights()
         if checkpoint is not None:
             self._restore(checkpoint)
+
+    def _start_from(self, net: Net) -> None:
+        if net.width != self.recipe.width:
+            raise InputError("recipe: width", self.recipe.width, f"the width of the net to start from ({net.width})")
+        self.model.load_state_dict({name: torch.from_numpy(array) for name, array in net.arrays.items()})
 
     def _restore(self, checkpoint: Checkpoint) -> None:
         saved = TdRecipe.model_validate(checkpoint.recipe)
@@ -75,7 +87,7 @@ class TdTraining:
         tensors = {f"model.{name}": t for name, t in self._weights().items()}
         tensors |= {f"player.{name}": t for name, t in self._player.items()}
         tensors |= adam_tensors(self.optimizer, self._names())
-        return Checkpoint(self.done, self.recipe.model_dump(), tensors)
+        return Checkpoint(self.done, self.recipe.model_dump(mode="json"), tensors)
 
     def net(self) -> Net:
         """The net as it stands."""
@@ -104,9 +116,11 @@ class TdTraining:
 
     def _play(self, number: int, weights: dict[str, Tensor]) -> Samples:
         size = self.recipe.games_per_round
-        return play_round(
-            self._as_net(weights, {}), self.rules, self.recipe.seed, number * size, size, self.td_lambda(number)
+        nets = Nets(self._as_net(weights, {}), self._filter)
+        samples = play_round(
+            nets, self.rules, self.recipe.seed, number * size, size, self.td_lambda(number), self._bearoff
         )
+        return look_ahead(samples, nets, self.rules, self._bearoff) if self.recipe.lookahead else samples
 
     def _fit(self, samples: Samples, number: int) -> Round:
         rate = self.learning_rate(number)

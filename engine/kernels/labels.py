@@ -1,4 +1,4 @@
-"""Labels by the main net: every play of a random roll, as a filter net meets them."""
+"""Labels for training: every play of a random roll, as a filter net meets them, and values one roll deeper."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from engine.kernels.dice import below, noise
 from engine.kernels.moves import flip_into
 from engine.kernels.network import ONE, is_won
 from engine.kernels.play import rank_roll
+from engine.kernels.search import value2
 
 STREAM_LABELS = 4
 
@@ -41,3 +42,13 @@ def label_plays(boards, seed, engine, w, plays, outcomes):
                 outcomes[written, o] = np.float32(s.outcomes[k, o]) / np.float32(ONE)
             written += 1
     return written
+
+
+@njit(cache=True, nogil=True)
+def label_2ply(boards, engine, w, outcomes):
+    """`outcomes` (float32[N, 5]) of after-positions (int8[N, 26]) at 2-ply, views of the players who just moved."""
+    value = np.empty(5, dtype=np.int64)
+    for i in range(boards.shape[0]):
+        value2(boards[i], engine, w, value)
+        for o in range(5):
+            outcomes[i, o] = np.float32(value[o]) / np.float32(ONE)

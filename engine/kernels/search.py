@@ -35,7 +35,7 @@ def _mean(total, outcome):
 
 
 @njit
-def _value2(after, engine, w, outcome):
+def value2(after, engine, w, outcome):
     """2-ply: the mean over the 21 replies, each valued by the main net."""
     if is_won(after):
         final_outcome(after, outcome)
@@ -67,7 +67,7 @@ def _value3(after, engine, w, w2, outcome):
         for low in range(1, high + 1):
             n = likely_plays(board, prepared, high, low, engine, w)
             best = best_of(n, w.main)
-            _value2(w.main.plays[best], engine, w2, reply)
+            value2(w.main.plays[best], engine, w2, reply)
             _add_inverted(reply, 1 if high == low else 2, total)
     _mean(total, outcome)
 
@@ -107,7 +107,7 @@ def choose(n, level, width, margin, engine, w, w2, value):
             for o in range(5):
                 value[o] = s.outcomes[best, o]
         else:
-            _value2(s.plays[best], engine, w2, value)
+            value2(s.plays[best], engine, w2, value)
         return best
     reply = np.empty(5, dtype=np.int64)
     seen = np.zeros(n, dtype=np.bool_)
@@ -122,7 +122,7 @@ def choose(n, level, width, margin, engine, w, w2, value):
         if following < 0 or s.equities[following] < limit:
             break
         seen[following] = True
-        _value2(s.plays[following], engine, w2, reply)
+        value2(s.plays[following], engine, w2, reply)
         equity = equity_of(reply, engine.utility)
         better = chosen < 0 or equity > chosen_equity
         if chosen >= 0 and equity == chosen_equity:
@@ -143,7 +143,7 @@ def value_after(after, level, engine, w4, w3, w2, outcome):
     if level == 1:
         evaluate_one(after, engine.net, engine.bearoff, w2.main, outcome)
     elif level == 2:
-        _value2(after, engine, w2, outcome)
+        value2(after, engine, w2, outcome)
     elif level == 3:
         _value3(after, engine, w3, w2, outcome)
     else:
