@@ -60,6 +60,10 @@ ui: $(READY) ## open the MLflow pages of the local runs
 	MLFLOW_DISABLE_TELEMETRY=true MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false \
 		$(BIN)/mlflow ui --workers 1 --backend-store-uri "sqlite:///$$($(BIN)/python -c 'from engine.home import data_home; print(data_home())')/mlflow.db"
 
+.PHONY: golden
+golden: $(READY) ## write the golden file anew after the shipped net has changed
+	$(BIN)/python -m scripts.regenerate_golden
+
 .PHONY: constraints
 constraints: $(READY) ## write constraints.txt from what is installed
 	{ head -1 constraints.txt; $(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu//'; } > constraints.new

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from cluster.schemas import ConversionReport, EvaluationReport, PlayValue, probabilities_of
-from engine.board import borne_off
+from cluster.schemas import BearoffSide, ConversionReport, EvaluationReport, PlayValue, probabilities_of
+from engine.bearoff import Bearoff, open_databases
+from engine.board import Board, borne_off, flip
 from engine.errors import InputError
 from engine.evaluator import Evaluator, Nets
 from engine.gnuid import format_gnu_id
 from engine.notation import format_play
 from engine.position import Offer, Position, parse_position
 from engine.rules import rule_set
-from engine.search import check_level, rank_plays
+from engine.search import MoveFilter, check_level, rank_plays
 from engine.xgid import format_xgid
 
 
-def evaluate_position(text: str, level: int, rules_name: str, nets: Nets) -> tuple[Position, EvaluationReport]:
+def evaluate_position(
+    text: str, level: int, rules_name: str, nets: Nets, move_filter: MoveFilter
+) -> tuple[Position, EvaluationReport]:
     """Value of a position before the roll or, with dice, of all its plays.
 
     Raises:
@@ -25,12 +28,13 @@ def evaluate_position(text: str, level: int, rules_name: str, nets: Nets) -> tup
         raise InputError("position", text, "a position without a standing cube offer")
     check_level(level)
     rules = rule_set(rules_name)
-    evaluator = Evaluator(nets)
+    databases = open_databases()
+    evaluator = Evaluator(nets, databases.arrays)
     plays: list[PlayValue] = []
     if position.dice is None:
         value = evaluator.before_roll(position.board, rules, level)
     else:
-        ranked = rank_plays(evaluator, position.board, position.dice, rules, level)
+        ranked = rank_plays(evaluator, position.board, position.dice, rules, level, move_filter)
         value = ranked[0].value
         plays = [
             PlayValue(
@@ -51,7 +55,16 @@ def evaluate_position(text: str, level: int, rules_name: str, nets: Nets) -> tup
         equity=value.equity,
         probabilities=probabilities_of(value),
         plays=tuple(plays),
+        bearoff=(_bearoff_side(position.board, databases), _bearoff_side(flip(position.board), databases)),
     )
+
+
+def _bearoff_side(board: Board, databases: Bearoff) -> BearoffSide | None:
+    """The mover of `board`, if all his checkers are home and no opponent stands in the way."""
+    home = [int(count) for count in board[1:7]]
+    if (board[7:] > 0).any() or min(home) < 0 or board[0] < 0 or sum(home) == 0:
+        return None
+    return BearoffSide(mean_rolls=databases.mean_rolls(home), epc=databases.epc(home), wastage=databases.wastage(home))
 
 
 def convert_position(text: str) -> tuple[Position, ConversionReport]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.board import Board, borne_off
-from engine.errors import InputError
+from engine.errors import InputError, InternalError
 from engine.evaluator import Evaluator, Valuation, valuation
 from engine.kernels.network import ONE
 from engine.kernels.search import HIGHEST_LEVEL
@@ -78,8 +78,10 @@ def rank_plays(
     level: int = 1,
     move_filter: MoveFilter | None = None,
 ) -> list[RankedPlay]:
-    """All legal plays, best first. Plays that the filter leaves behind keep the level they reached and stand below all
-    plays of a higher level. Ties go to bearing off more, then to the order of generation.
+    """All legal plays, best first; `move_filter` is needed above level 1.
+
+    Plays that the filter leaves behind keep the level they reached and stand below all plays of a higher level. Ties go
+    to bearing off more, then to the order of generation.
 
     Raises:
         InputError: an unknown level.
@@ -88,7 +90,9 @@ def rank_plays(
     afters, outcomes = evaluator.plays(board, dice, rules)
     equities = outcomes @ rules.utility - ONE
     plays = [_Candidate(afters[i], i, outcomes[i], int(equities[i]), 1) for i in range(len(afters))]
-    steps = (move_filter or default_filter()).for_level(level)
+    if level > 1 and move_filter is None:
+        raise InternalError("a search needs a move filter")
+    steps = move_filter.for_level(level) if move_filter else ()
     for number, step in enumerate(steps):
         plays = _sorted(plays)
         limit = plays[0].equity - round(step.margin * ONE)
@@ -103,9 +107,3 @@ def rank_plays(
 
 def _sorted(plays: Iterable[_Candidate]) -> list[_Candidate]:
     return sorted(plays, key=lambda p: (-p.level, -p.equity, -borne_off(p.after)[0], p.order))
-
-
-def default_filter() -> MoveFilter:
-    """The filter used where none is named."""
-    first = FilterStep(1, 8, 0.16)
-    return MoveFilter("normal", ((first,), (first,), (FilterStep(1, 8, 0.12), FilterStep(3, 2, 0.02))))

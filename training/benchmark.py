@@ -22,7 +22,7 @@ from engine.evaluator import Evaluator
 from engine.notation import parse_play
 from engine.position import parse_position
 from engine.rules import INTERNATIONAL
-from engine.search import rank_plays
+from engine.search import MoveFilter, rank_plays
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,12 @@ def _read_record(path: Path, number: int, line: str) -> CheckerDecision | None:
     return CheckerDecision(tuple(int(c) for c in position.board), dice, losses, worst)
 
 
-def score_checker(evaluator: Evaluator, decisions: Iterator[CheckerDecision], level: int = 1) -> CheckerScore:
+def score_checker(
+    evaluator: Evaluator,
+    decisions: Iterator[CheckerDecision],
+    level: int = 1,
+    move_filter: MoveFilter | None = None,
+) -> CheckerScore:
     """Let an evaluator choose, cubeless money, and add up what its choices lose.
 
     Raises:
@@ -107,7 +112,7 @@ def score_checker(evaluator: Evaluator, decisions: Iterator[CheckerDecision], le
     unlisted = 0
     for decision in decisions:
         board = np.array(decision.board, dtype=np.int8)
-        choice = rank_plays(evaluator, board, decision.dice, INTERNATIONAL, level)[0].after.tobytes()
+        choice = rank_plays(evaluator, board, decision.dice, INTERNATIONAL, level, move_filter)[0].after.tobytes()
         loss = decision.losses.get(choice)
         if loss is None:
             unlisted += 1

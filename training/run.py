@@ -11,10 +11,12 @@ import torch
 
 from engine.errors import InputError
 from engine.evaluator import Evaluator, Nets
-from engine.weights import Net, save_net
+from engine.rules import rule_set
+from engine.weights import Net, make_net, save_net
 from training.benchmark import CheckerDecision, read_decisions, score_checker
 from training.checkpoint import load_checkpoint, save_checkpoint
 from training.distill import Distillation
+from training.quantisation import quantisation_loss
 from training.recipe import DistillRecipe, TdRecipe
 from training.td import Round, TdTraining
 from training.tracking import TrackedRun, start_run
@@ -135,7 +137,14 @@ class TrainingRun:
         except BaseException:
             tracked.finish(ok=False)
             raise
-        tracked.tags({"net": self._training.net().digest, "file": str(self._net)})
+        net = self._training.net()
+        loss = quantisation_loss(net, rule_set(self._recipe.rules))
+        tracked.metrics({"quantisation_mean": loss.mean, "quantisation_largest": loss.largest}, self._recipe.rounds)
+        described = {
+            "quantisation": f"mean {loss.mean:.5f}, largest {loss.largest:.5f} over {loss.positions} positions"
+        }
+        save_net(make_net(net.arrays, {**net.description, **described}), self._net)
+        tracked.tags({"net": net.digest, "file": str(self._net), **described})
         tracked.finish()
         return self._net
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from cluster.cli.options import (
+    FilterOption,
     JsonOption,
     LevelOption,
     NetOption,
@@ -26,17 +27,19 @@ def evaluate(
     level: LevelOption = 1,
     rules: RulesOption = "international",
     top: Annotated[int, typer.Option("--top", metavar="N", help="Plays to list (0: all).")] = 10,
+    filter: FilterOption = "normal",
     net: NetOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show a position, what it is worth and, with dice, the ranked plays."""
     from cluster.answers import evaluate_position
     from cluster.cli import render
+    from cluster.filters import load_filter
     from engine.errors import InputError
 
     if top < 0:
         raise InputError("top", top, "0 or a number of plays")
-    parsed, report = evaluate_position(position, level, rules, chosen_nets(net, rules))
+    parsed, report = evaluate_position(position, level, rules, chosen_nets(net, rules), load_filter(filter))
     warn_about_match(parsed.match.length)
     if json:
         print_json(report)

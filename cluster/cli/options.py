@@ -29,6 +29,10 @@ LevelOption = Annotated[int, typer.Option("--level", metavar="N", help="Plies, c
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON document on stdout, everything else on stderr.")
 ]
+FilterOption = Annotated[
+    str,
+    typer.Option("--filter", metavar="NAME", help="Which plays are looked at deeper: tiny, normal, wide or FILE.toml."),
+]
 NetOption = Annotated[
     Path | None, typer.Option("--net", metavar="FILE", help="Weights to use instead of the shipped main net.")
 ]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cluster.cli.options import JsonOption, LevelOption, NetOption, chosen_main, chosen_nets, print_json
+from cluster.cli.options import FilterOption, JsonOption, LevelOption, NetOption, chosen_main, chosen_nets, print_json
 
 
 def train(
@@ -55,12 +55,14 @@ def benchmark(
         Path, typer.Argument(metavar="FILE", help="JSON lines of decisions with known answers (may be .gz).")
     ],
     level: LevelOption = 1,
+    filter: FilterOption = "normal",
     limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="Only the first N decisions.")] = None,
     net: NetOption = None,
     json: JsonOption = False,
 ) -> None:
     """Score a net's checker play on recorded decisions: equity lost per decision, with a 95 % interval."""
     from cluster.cli.render import show_benchmark
+    from cluster.filters import load_filter
     from cluster.schemas import BenchmarkReport, CheckerBenchmark
     from engine.errors import InputError
     from engine.evaluator import Evaluator
@@ -70,7 +72,7 @@ def benchmark(
         raise InputError("limit", limit, "a whole number of at least 1")
     chosen = chosen_nets(net)
     started = time.perf_counter()
-    score = score_checker(Evaluator(chosen), read_decisions(file, limit), level)
+    score = score_checker(Evaluator(chosen), read_decisions(file, limit), level, load_filter(filter))
     report = BenchmarkReport(
         file=file.name,
         net=chosen.digest,

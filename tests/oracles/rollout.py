@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from oracles import dice
 from oracles.moves import ROLLS, MovementRules, Position, legal_after_positions, own_checkers, turned_round
@@ -22,6 +22,13 @@ Values = Callable[[list[Position]], list[Outcome]]
 
 class TieError(Exception):
     """Two best plays are equal in equity and checkers borne off; this oracle doesn't know which came first."""
+
+
+class Chooser(Protocol):
+    """How a side chooses."""
+
+    def best(self, position: Position, roll: tuple[int, int]) -> tuple[Position, Outcome]:
+        """(after-position, its outcome in the mover's view) of the play to make."""
 
 
 class Policy(NamedTuple):
@@ -49,7 +56,7 @@ def other_view(outcome: Sequence[Fraction | int], whole: int) -> list[Fraction |
     return [whole - win, lose_gammon, lose_backgammon, gammon, backgammon]
 
 
-def luck_of(position: Position, roll: tuple[int, int], policy: Policy) -> list[Fraction]:
+def luck_of(position: Position, roll: tuple[int, int], policy: Chooser) -> list[Fraction]:
     """Best outcome with the roll, less the mean of the best outcomes over all 36; view of the player who rolls."""
     mean = [Fraction(0)] * 5
     for high, low in ROLLS:
@@ -59,10 +66,27 @@ def luck_of(position: Position, roll: tuple[int, int], policy: Policy) -> list[F
     return [p - m for p, m in zip(outcome, mean, strict=True)]
 
 
+def nobody_knows(position: Position) -> bool:
+    """Without databases games go on to their end."""
+    return False
+
+
 def trial(
-    start: Position, mover_rolls: bool, seed: int, number: int, truncate: int | None, reduce: bool, policy: Policy
+    start: Position,
+    mover_rolls: bool,
+    seed: int,
+    number: int,
+    truncate: int | None,
+    reduce: bool,
+    policy: Chooser,
+    luck_policy: Chooser | None = None,
+    is_known: Callable[[Position], bool] = nobody_knows,
 ) -> list[int]:
-    """Five outcomes and their luck, view of the question's mover; luck rounded to the nearest, halves up."""
+    """Five outcomes and their luck, view of the question's mover; luck rounded to the nearest, halves away from zero.
+
+    Args:
+        luck_policy: says what a roll is worth (`policy` if None). is_known: after-positions that end the trial.
+    """
     position, in_view = start, mover_rolls
     luck: list[Fraction] = [Fraction(0)] * 5
     half_move = 0
@@ -70,15 +94,21 @@ def trial(
         index = dice.roll_index(seed, number, half_move)
         roll = (index // 6 + 1, index % 6 + 1)
         if reduce:
-            rolled = luck_of(position, roll, policy)
+            rolled = luck_of(position, roll, luck_policy or policy)
             seen = rolled if in_view else other_view(rolled, 0)
             luck = [Fraction(a + b) for a, b in zip(luck, seen, strict=True)]
         after, outcome = policy.best(position, roll)
         half_move += 1
-        if own_checkers(after) == 0 or half_move == truncate:
+        if own_checkers(after) == 0 or half_move == truncate or is_known(after):
             result = outcome if in_view else other_view(outcome, ONE)
-            return [int(p) for p in result] + [(x + Fraction(1, 2)).__floor__() for x in luck]
+            return [int(p) for p in result] + [nearest(x) for x in luck]
         position, in_view = turned_round(after), not in_view
+
+
+def nearest(value: Fraction) -> int:
+    """Halves go away from zero, so that both sides of a trial see opposite numbers."""
+    size = (abs(value) + Fraction(1, 2)).__floor__()
+    return size if value >= 0 else -size
 
 
 def exact_outcome(position: Position, policy: Policy, known: dict[Position, list[Fraction]]) -> list[Fraction]:
