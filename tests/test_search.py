@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,14 +14,15 @@ from oracles import rollout as trial_oracle
 from oracles import search as oracle
 from oracles.rollout import Outcome, Values
 
+from cluster.filters import known_filters, load_filter
 from engine.board import START, Board, borne_off, flip, make_board
-from engine.errors import InputError
+from engine.errors import InputError, InternalError
 from engine.evaluator import INNER_PLAYS, Evaluator, Nets, valuation
 from engine.kernels.filter import filter_boards
 from engine.kernels.network import ONE
 from engine.rollout import LEVEL_2_MARGIN, LEVEL_2_PLAYS, Candidate, Roller, RolloutSettings
 from engine.rules import INTERNATIONAL, RuleSet, rule_set
-from engine.search import FilterStep, MoveFilter, RankedPlay, default_filter, rank_plays
+from engine.search import FilterStep, MoveFilter, RankedPlay, rank_plays
 from engine.weights import make_net, quantise_filter
 
 MAIN = random_net(4)
@@ -140,6 +141,7 @@ def key(play: RankedPlay) -> tuple[int, float, int]:
 
 
 BEFORE = flip(ON_THE_BAR)
+NORMAL = load_filter("normal")
 WIDE = MoveFilter("wide", ((FilterStep(1, 99, 9.0),), (FilterStep(1, 99, 9.0),), (FilterStep(1, 99, 9.0),)))
 
 
@@ -158,7 +160,7 @@ def evaluator_of(pair: str) -> Evaluator:
 @pytest.mark.parametrize("board", [START, flip(SHOTS), BEFORE], ids=["start", "shots", "bar"])
 def test_every_play_is_ranked_by_level_then_equity_with_the_value_of_its_level(board: Board, level: int) -> None:
     evaluator = evaluator_of("with filter net")
-    ranked = rank_plays(evaluator, board, (3, 1), INTERNATIONAL, level)
+    ranked = rank_plays(evaluator, board, (3, 1), INTERNATIONAL, level, NORMAL)
     assert ranked[0].level == level
     assert [key(play) for play in ranked] == sorted((key(play) for play in ranked), reverse=True)
     for play in ranked:
@@ -206,14 +208,79 @@ def test_a_step_leaves_behind_what_is_more_than_its_margin_worse() -> None:
             assert levels_of(ranked) == [2] * going_on + [1] * (len(before) - going_on)
 
 
-def test_the_usual_filter_has_steps_for_every_level_that_begin_at_1_ply() -> None:
-    usual = default_filter()
-    assert usual.for_level(1) == ()
+def test_shipped_filters_are_ordered_by_how_much_they_look_at() -> None:
+    assert known_filters() == ["normal", "tiny", "wide"]
+    tiny, normal, wide = (load_filter(name) for name in ("tiny", "normal", "wide"))
+    assert tiny.for_level(1) == normal.for_level(1) == wide.for_level(1) == ()
     for level in (2, 3, 4):
-        steps = usual.for_level(level)
-        assert steps[0].level == 1
-        assert [step.level for step in steps] == sorted({step.level for step in steps})
-        assert all(step.level < level for step in steps)
+        for less, more in ((tiny, normal), (normal, wide)):
+            for a, b in zip(less.for_level(level), more.for_level(level), strict=True):
+                assert a.level == b.level < level
+                assert a.keep <= b.keep
+                assert a.margin <= b.margin
+            assert less.for_level(level) != more.for_level(level)
+
+
+def test_a_search_without_a_move_filter_is_our_fault() -> None:
+    with pytest.raises(InternalError, match="move filter"):
+        rank_plays(evaluator_of("with filter net"), START, (3, 1), INTERNATIONAL, 2)
+
+
+FILTER_FILE = """
+[[level2]]
+level = 1
+keep = 3
+margin = 0.5
+[[level3]]
+level = 1
+keep = 3
+margin = 0.5
+[[level3]]
+level = 2
+keep = 1
+margin = 0.0
+[[level4]]
+level = 1
+keep = 2
+margin = 0.5
+"""
+
+
+def test_a_move_filter_is_read_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(FILTER_FILE)
+    mine = load_filter(str(path))
+    assert mine.for_level(2) == (FilterStep(1, 3, 0.5),)
+    assert mine.for_level(3) == (FilterStep(1, 3, 0.5), FilterStep(2, 1, 0.0))
+    ranked = rank_plays(evaluator_of("with filter net"), START, (3, 1), INTERNATIONAL, 3, mine)
+    assert levels_of(ranked)[:4] == [3, 2, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("level2 = = 3", "valid move filter"),
+        (FILTER_FILE.replace("keep = 2", "keep = 0"), "valid move filter"),
+        (FILTER_FILE.replace("margin = 0.0", "margin = -1.0"), "valid move filter"),
+        (FILTER_FILE.replace("keep = 2", "keeps = 2"), "valid move filter"),
+        (FILTER_FILE.replace("level = 2", "level = 1"), "level 3 that begin at 1 and rise"),
+        (FILTER_FILE.replace("level = 2", "level = 3"), "level 3 that begin at 1 and rise"),
+        (FILTER_FILE.partition("[[level4]]")[0], "valid move filter"),
+    ],
+)
+def test_a_move_filter_that_makes_no_sense_is_refused(tmp_path: Path, text: str, named: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=named) as caught:
+        load_filter(str(path))
+    assert caught.value.field == "filter"
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["huge", "", "nowhere.toml", "../tiny"])
+def test_an_unknown_move_filter_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match="filter"):
+        load_filter(name)
 
 
 def test_without_a_narrow_filter_all_plays_reach_the_level() -> None:
@@ -224,7 +291,7 @@ def test_without_a_narrow_filter_all_plays_reach_the_level() -> None:
 @pytest.mark.parametrize("level", [2, 3])
 def test_the_ranking_is_the_same_every_time_and_from_a_new_evaluator(level: int) -> None:
     found = [
-        [(as_position(p.after), p.value, p.level) for p in rank_plays(evaluator, BEFORE, (6, 2), INTERNATIONAL, level)]
+        [(as_position(p.after), p.value, p.level) for p in rank_plays(evaluator, BEFORE, (6, 2), INTERNATIONAL, level, NORMAL)]
         for evaluator in (evaluator_of("with filter net"), evaluator_of("with filter net"), Evaluator(Nets(MAIN, FILTER)))
     ]
     assert found[0] == found[1] == found[2]
@@ -289,7 +356,6 @@ def test_trials_at_level_2_equal_the_oracle(pair: str) -> None:
     for candidate, truncate, rules in cases:
         settings = RolloutSettings(rules, seed=12, level=2, truncate=truncate, bearoff=False)
         rows = Roller(nets).trials(candidate, settings, 40, 2)
-        luck: Callable[..., object] = searcher(nets, rules)
         for row, number in zip(rows.tolist(), (40, 41), strict=True):
             assert row == trial_oracle.trial(
                 as_position(candidate.board),
@@ -299,7 +365,7 @@ def test_trials_at_level_2_equal_the_oracle(pair: str) -> None:
                 truncate,
                 True,
                 plain_choice(nets, rules),
-                luck,  # type: ignore[arg-type]
+                searcher(nets, rules),
             )
 
 

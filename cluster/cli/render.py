@@ -165,10 +165,8 @@ def show_evaluation(report: EvaluationReport, top: int) -> None:
     out.print(f"net {report.net}, {report.level}-ply, {report.rules}, cubeless money equity", markup=False)
     for name, side in zip(("player on roll", "opponent"), report.bearoff, strict=True):
         if side is not None:
-            out.print(
-                f"bear-off, {name}: {side.mean_rolls:.3f} rolls on average, EPC {side.epc:.2f}, wastage {side.wastage:.2f}",
-                markup=False,
-            )
+            rolls = f"{side.mean_rolls:.3f} rolls on average"
+            out.print(f"bear-off, {name}: {rolls}, EPC {side.epc:.2f}, wastage {side.wastage:.2f}", markup=False)
     if not report.plays:
         table = _table("position", "equity", *(f"{h} %" for h in _OUTCOME_HEADS))
         table.add_row("before the roll", f"{report.equity:+.4f}", *_percent(report.probabilities))
