@@ -27,6 +27,7 @@ def make_scratch(width: int) -> Scratch:
         units=np.zeros(SECOND, dtype=np.int32),
         hidden=np.zeros(SECOND, dtype=np.int16),
         logits=np.zeros(LAST, dtype=np.int32),
+        unused=np.zeros(LAST, dtype=np.int16),
         outcomes=np.zeros((MAX_PLAYS, 5), dtype=np.int64),
         equities=np.zeros(MAX_PLAYS, dtype=np.int64),
     )
@@ -39,6 +40,7 @@ def make_filter_scratch(width: int) -> FilterScratch:
         active=np.zeros(width, dtype=np.int16),
         pairs=np.zeros((26, 2), dtype=np.int64),
         logits=np.zeros(LAST, dtype=np.int32),
+        unused=np.zeros(LAST, dtype=np.int16),
         outcome=np.zeros(5, dtype=np.int64),
         equities=np.zeros(MAX_PLAYS, dtype=np.int64),
         chosen=np.zeros(MAX_PLAYS, dtype=np.int64),

@@ -31,6 +31,7 @@ from engine.position import Position, parse_position
 from engine.rollout import Candidate, RolloutSettings
 from engine.rules import INTERNATIONAL, TAVLA, rule_set
 from engine.search import rank_plays
+from engine.stopping import StopRules
 
 PROBLEM = "XGID=--ABBBC-B---eB---c-cbb--A-:0:0:1:56:0:0:0:0:10"
 BEFORE_ROLL = "XGID=--ABBBC-B---eB---c-cbb--A-:0:0:1:00:0:0:0:0:10"
@@ -45,7 +46,7 @@ def evaluator() -> Evaluator:
 def question(trials: int, block: int, series: tuple[str, ...] = ("a", "b")) -> RolloutQuestion:
     candidates = tuple(PlannedCandidate(name, Candidate.before_roll(START), name) for name in series)
     settings = RolloutSettings(INTERNATIONAL)
-    return RolloutQuestion(Position(START), settings, candidates, trials, block, "net", "key")
+    return RolloutQuestion(Position(START), settings, candidates, StopRules(trials), block, "net", "key")
 
 
 def request(**changes: Any) -> RolloutRequest:
@@ -75,6 +76,14 @@ def test_blocks_cut_the_trials_at_multiples_of_the_block_size(trials: int, block
     assert all(b.first % block == 0 and b.count <= block for b in blocks)
 
 
+@given(trials=st.integers(1, 200), block=st.integers(1, 90), within=RANGES)
+def test_a_part_of_the_trials_is_cut_at_the_same_places(trials: int, block: int, within: TrialRange) -> None:
+    blocks = blocks_of(question(trials, block), within)
+    assert [trial for b in blocks for trial in range(b.first, b.stop)] == list(range(within.first, within.stop))
+    assert all(b.first // block == (b.stop - 1) // block for b in blocks)
+    assert all(b.first % block == 0 for b in blocks[1:])
+
+
 @given(
     trials=st.integers(1, 150),
     block=st.integers(1, 60),
@@ -85,10 +94,10 @@ def test_tasks_compute_every_missing_trial_once_and_nothing_else(
 ) -> None:
     asked = question(trials, block, ("a", "b", "c"))
     computed: dict[str, list[int]] = {"a": [], "b": [], "c": []}
-    for cut, tasks in missing_tasks(asked, known):
-        assert tasks
-        for task in tasks:
+    for cut in blocks_of(asked):
+        for task in missing_tasks(asked, known, cut):
             assert cut.first <= task.first
+            assert 1 <= task.count
             assert task.first + task.count <= cut.stop
             assert task.count <= block
             assert len(task.candidates) == len(task.series)
@@ -102,26 +111,30 @@ def test_tasks_compute_every_missing_trial_once_and_nothing_else(
 def test_candidates_with_the_same_gap_share_a_task() -> None:
     asked = question(72, 36, ("a", "b", "c"))
     known = {"a": [TrialRange(0, 36)], "b": [TrialRange(0, 36)]}
-    tasks = [(block.first, [(t.first, t.count, t.series) for t in ts]) for block, ts in missing_tasks(asked, known)]
-    assert tasks == [(0, [(0, 36, ("c",))]), (36, [(36, 36, ("a", "b", "c"))])]
+    tasks = [[(t.first, t.count, t.series) for t in missing_tasks(asked, known, block)] for block in blocks_of(asked)]
+    assert tasks == [[(0, 36, ("c",))], [(36, 36, ("a", "b", "c"))]]
+
+
+def test_candidates_that_are_out_get_no_tasks() -> None:
+    asked = question(72, 36, ("a", "b", "c"))
+    known = {"a": [TrialRange(0, 36)]}
+    first, second = blocks_of(asked)
+    assert missing_tasks(asked, known, first, active=(0,)) == []
+    assert [t.series for t in missing_tasks(asked, known, first, active=(0, 2))] == [("c",)]
+    assert [t.series for t in missing_tasks(asked, known, second, active=(2, 0))] == [("c", "a")]
+    assert missing_tasks(asked, known, second, active=()) == []
 
 
 def test_nothing_is_missing_when_everything_is_known() -> None:
     whole = [TrialRange(0, 100)]
-    assert list(missing_tasks(question(100, 36), {"a": whole, "b": whole})) == []
+    asked = question(100, 36)
+    assert [missing_tasks(asked, {"a": whole, "b": whole}, block) for block in blocks_of(asked)] == [[], [], []]
 
 
 # --- content keys ----------------------------------------------------------------------------------------------------
 
 SETTINGS = RolloutSettings(INTERNATIONAL, seed=1, truncate=None, variance_reduction=True)
 CANDIDATE = Candidate.before_roll(START)
-
-
-def at_level(level: int) -> RolloutSettings:
-    """Settings at a level that this version can't play yet."""
-    settings = replace(SETTINGS)
-    object.__setattr__(settings, "level", level)
-    return settings
 
 
 @pytest.mark.parametrize(
@@ -131,7 +144,8 @@ def at_level(level: int) -> RolloutSettings:
         pytest.param("net", replace(SETTINGS, seed=2), CANDIDATE, id="seed"),
         pytest.param("net", replace(SETTINGS, truncate=7), CANDIDATE, id="truncate"),
         pytest.param("net", replace(SETTINGS, variance_reduction=False), CANDIDATE, id="variance reduction"),
-        pytest.param("net", at_level(2), CANDIDATE, id="level"),
+        pytest.param("net", replace(SETTINGS, level=2), CANDIDATE, id="level"),
+        pytest.param("net", replace(SETTINGS, bearoff=False), CANDIDATE, id="bear-off"),
         pytest.param("net", replace(SETTINGS, rules=TAVLA), CANDIDATE, id="tavla"),
         pytest.param("net", replace(SETTINGS, rules=rule_set("international+forced-bear-off")), CANDIDATE, id="option"),
         pytest.param("net", SETTINGS, Candidate(CANDIDATE.board, mover_rolls=False), id="side"),
@@ -152,6 +166,11 @@ def test_of_the_rules_only_what_a_trial_can_see_is_in_the_key() -> None:
     assert len({key(), *(key(**changes) for changes in seen)}) == 4
 
 
+def test_where_bearing_off_is_forced_the_databases_are_not_in_the_key() -> None:
+    forced = replace(SETTINGS, rules=rule_set("international+forced-bear-off"))
+    assert series_key("net", forced, CANDIDATE) == series_key("net", replace(forced, bearoff=False), CANDIDATE)
+
+
 def test_trials_block_and_number_of_candidates_leave_the_series_alone(evaluator: Evaluator) -> None:
     few = plan(request(trials=36), evaluator)
     many = plan(request(trials=1296, block=216), evaluator)
@@ -164,6 +183,32 @@ def test_the_key_of_a_question_depends_on_trials_but_not_on_the_block_size(evalu
     asked = plan(request(trials=72), evaluator)
     assert plan(request(trials=72, block=7), evaluator).key == asked.key
     assert plan(request(trials=108), evaluator).key != asked.key
+
+
+def test_stop_rules_and_race_are_in_the_key_of_the_question_but_not_of_its_trials(evaluator: Evaluator) -> None:
+    kinds: list[dict[str, Any]] = [
+        {},
+        {"race": True},
+        {"stop_se": 0.01},
+        {"stop_se": 0.02},
+        {"stop_confidence": 0.9},
+        {"stop_confidence": 0.95},
+        {"race": True, "stop_confidence": 0.95},
+        {"race": True, "checkpoint": 108},
+    ]
+    asked = [plan(request(trials=720, **changes), evaluator) for changes in kinds]
+    assert len({one.key for one in asked}) == len(kinds)
+    assert len({tuple(c.series for c in one.candidates) for one in asked}) == 1
+    assert asked[-1].stop == StopRules(720, checkpoint=108, race=True)
+
+
+def test_where_nothing_is_looked_at_checkpoints_change_no_key(evaluator: Evaluator) -> None:
+    asked = plan(request(trials=720), evaluator)
+    assert plan(request(trials=720, checkpoint=36), evaluator).key == asked.key
+    # One look at the very end is all there is.
+    for rules in ({"race": True}, {"stop_se": 0.01}, {"stop_confidence": 0.9}):
+        few = plan(request(trials=72, checkpoint=36, **rules), evaluator)
+        assert few.key != plan(request(trials=72, checkpoint=40, **rules), evaluator).key
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from engine.kernels.bits import highest, lowest
 from engine.kernels.facts import PLACE_ROWS, masks_of, place_row
-from engine.kernels.network import CLIP_STEPS, CONTACT, RACE, equity_of, is_won, sigmoid
+from engine.kernels.network import CLIP_STEPS, CONTACT, RACE, WEIGHT_BITS, equity_of, is_won, sigmoid
 from engine.kernels.vectors import exchange_rows, last_layer
 
 FILTER_ROWS = PLACE_ROWS + 1
@@ -37,6 +37,7 @@ class FilterScratch(NamedTuple):
     active: NDArray[np.int16]  # [F]
     pairs: NDArray[np.int64]  # [26, 2]
     logits: NDArray[np.int32]  # [8]
+    unused: NDArray[np.int16]  # [8]
     outcome: NDArray[np.int64]  # [5]
     equities: NDArray[np.int64]  # [MAX_PLAYS]
     chosen: NDArray[np.int64]  # [MAX_PLAYS]
@@ -77,7 +78,7 @@ def filter_outcome(board, child, changed, net, f, outcome):
             pairs += 1
     c = _class_of(child)
     exchange_rows(f.base[c], net.table[c], f.pairs, pairs, CLIP_STEPS, f.active)
-    last_layer(f.active, net.last[c], net.last_bias[c], f.logits)
+    last_layer(f.active, net.last[c], net.last_bias[c], f.logits, f.unused, WEIGHT_BITS, CLIP_STEPS)
     for o in range(5):
         outcome[o] = sigmoid(np.int64(f.logits[o]))
 

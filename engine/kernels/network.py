@@ -107,11 +107,8 @@ def sigmoid(logit):
 @njit
 def head(c, net, s, outcome):
     """The layers above the first, for class `c`: `s.active` -> `outcome` int64[5], before the rules' limits."""
-    second_layer(s.active, net.second[c], net.second_bias[c], s.units)
-    for k in range(SECOND - DIRECT):
-        step = (np.int64(s.units[k]) + (1 << (WEIGHT_BITS - 1))) >> WEIGHT_BITS
-        s.hidden[k] = np.int16(min(max(step, 0), CLIP_STEPS))
-    last_layer(s.hidden, net.last[c], net.last_bias[c], s.logits)
+    second_layer(s.active, net.second[c], net.second_bias[c], s.units, s.hidden, WEIGHT_BITS, CLIP_STEPS)
+    last_layer(s.hidden, net.last[c], net.last_bias[c], s.logits, s.unused, WEIGHT_BITS, CLIP_STEPS)
     for o in range(DIRECT):
         outcome[o] = sigmoid(np.int64(s.logits[o]) + np.int64(s.units[SECOND - DIRECT + o]))
 
@@ -191,8 +188,9 @@ class Scratch(NamedTuple):
     active: NDArray[np.int16]  # [H]: first layer after its activation
     pairs: NDArray[np.int64]  # [WIDTH, 2]
     units: NDArray[np.int32]  # [32]: second layer before its activation
-    hidden: NDArray[np.int16]  # [32]: after it; the last five stay zero
+    hidden: NDArray[np.int16]  # [32]: after it (the weights of the last five are zero)
     logits: NDArray[np.int32]  # [8]
+    unused: NDArray[np.int16]  # [8]: the logits need no activation
     outcomes: NDArray[np.int64]  # [MAX_PLAYS, 5]
     equities: NDArray[np.int64]  # [MAX_PLAYS]
 

@@ -27,6 +27,19 @@ def _data(context, builder, array_type, value):
     return context.make_array(array_type)(context, builder, value).data
 
 
+def _spread(builder, value, vector):
+    """A scalar in every lane."""
+    undefined = ir.Constant(vector, ir.Undefined)
+    first = builder.insert_element(undefined, value, ir.Constant(_I32, 0))
+    return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(_I32, vector.count), [0] * vector.count))
+
+
+def _at_most(builder, value, shifts, clips):
+    """min(value, clip << shift), lane by lane."""
+    largest = builder.shl(clips, shifts)
+    return builder.select(builder.icmp_signed("<", value, largest), value, largest)
+
+
 def _vector_at(builder, pointer, offset, vector):
     """Pointer to a vector of int16 that starts `offset` elements after `pointer`."""
     return builder.bitcast(builder.gep(pointer, [offset]), vector.as_pointer())
@@ -48,11 +61,7 @@ def exchange_rows(typingctx, base, table, pairs, count, clip, active):
         shape = context.make_array(sig.args[0])(context, builder, args[0]).shape
         width = builder.extract_value(shape, 0)
         clip16 = builder.trunc(args[4], _I16)
-        clips = ir.Constant(_ROW, ir.Undefined)
-        clips = builder.insert_element(clips, clip16, ir.Constant(_I32, 0))
-        clips = builder.shuffle_vector(
-            clips, ir.Constant(_ROW, ir.Undefined), ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES)
-        )
+        clips = _spread(builder, clip16, _ROW)
         zeros = ir.Constant(_ROW, [0] * LANES)
         tiles = builder.udiv(width, ir.Constant(_I64, TILE))
         tiled = builder.mul(tiles, ir.Constant(_I64, TILE))
@@ -99,15 +108,24 @@ def _make_layer(outputs, chains):
     odd = ir.Constant(indices, list(range(1, 2 * lanes, 2)))
 
     @intrinsic
-    def layer(typingctx, values, weights, bias, out):
-        """out = bias + weights applied to values; see `engine.weights` for the layout of the weights."""
-        signature = types.void(values, weights, bias, out)
+    def layer(typingctx, values, weights, bias, out, active, shift, clip):
+        """out = bias + weights applied to values; active = min(max(out / 2**shift, 0), clip), rounded to the nearest.
+
+        See `engine.weights` for the layout of the weights. `shift` and `clip`: int64.
+        """
+        signature = types.void(values, weights, bias, out, active, types.int64, types.int64)
 
         def codegen(context, builder, sig, args):
             values_p = _data(context, builder, sig.args[0], args[0])
             weights_p = _data(context, builder, sig.args[1], args[1])
             bias_p = _data(context, builder, sig.args[2], args[2])
             out_p = _data(context, builder, sig.args[3], args[3])
+            active_p = _data(context, builder, sig.args[4], args[4])
+            shift = builder.trunc(args[5], _I32)
+            half = builder.shl(ir.Constant(_I32, 1), builder.sub(shift, ir.Constant(_I32, 1)))
+            halves, shifts = _spread(builder, half, sums_type), _spread(builder, shift, sums_type)
+            clips = _spread(builder, builder.trunc(args[6], _I32), sums_type)
+            zeros = ir.Constant(sums_type, [0] * lanes)
             shape = context.make_array(sig.args[0])(context, builder, args[0]).shape
             inputs = builder.extract_value(shape, 0)
             sums = [[cgutils.alloca_once(builder, sums_type) for _ in range(groups)] for _ in range(chains)]
@@ -125,11 +143,7 @@ def _make_layer(outputs, chains):
                     pair = builder.add(builder.mul(step.index, ir.Constant(_I64, chains)), ir.Constant(_I64, c))
                     at = builder.gep(values_p, [builder.mul(pair, ir.Constant(_I64, 2))])
                     both = builder.load(builder.bitcast(at, _I32.as_pointer()), align=2)
-                    spread = builder.insert_element(ir.Constant(sums_type, ir.Undefined), both, ir.Constant(_I32, 0))
-                    spread = builder.shuffle_vector(
-                        spread, ir.Constant(sums_type, ir.Undefined), ir.Constant(indices, [0] * lanes)
-                    )
-                    a = builder.bitcast(spread, pair_type)
+                    a = builder.bitcast(_spread(builder, both, sums_type), pair_type)
                     for g in range(groups):
                         offset = builder.mul(pair, ir.Constant(_I64, 2 * outputs))
                         offset = builder.add(offset, ir.Constant(_I64, 2 * lanes * g))
@@ -148,6 +162,14 @@ def _make_layer(outputs, chains):
                     total = builder.add(total, builder.load(sums[c][g]))
                 end = builder.gep(out_p, [ir.Constant(_I64, g * lanes)])
                 builder.store(total, builder.bitcast(end, sums_type.as_pointer()), align=4)
+                # The sum with half a step added may leave 32 bits only where it is far beyond the clip anyway: clip the
+                # sum itself first, at the largest value that the rounding can take.
+                value = builder.ashr(builder.add(_at_most(builder, total, shifts, clips), halves), shifts)
+                value = builder.select(builder.icmp_signed(">", value, zeros), value, zeros)
+                value = builder.select(builder.icmp_signed("<", value, clips), value, clips)
+                narrow = ir.VectorType(_I16, lanes)
+                place = _vector_at(builder, active_p, ir.Constant(_I64, g * lanes), narrow)
+                builder.store(builder.trunc(value, narrow), place, align=2)
             return context.get_dummy_value()
 
         return signature, codegen
@@ -156,7 +178,7 @@ def _make_layer(outputs, chains):
 
 
 second_layer = _make_layer(32, 4)
-"""(values int16[H], weights int16[H / 2, 32, 2], bias int32[32], out int32[32])."""
+"""(values int16[H], weights int16[H / 2, 32, 2], bias int32[32], out int32[32], active int16[32], shift, clip)."""
 
 last_layer = _make_layer(8, 2)
-"""(values int16[32], weights int16[16, 8, 2], bias int32[8], out int32[8])."""
+"""(values int16[n], weights int16[n / 2, 8, 2], bias int32[8], out int32[8], active int16[8], shift, clip)."""

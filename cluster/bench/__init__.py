@@ -1,0 +1,1 @@
+"""How fast gammonfarm is on this machine, beside GNU Backgammon where that is installed."""
