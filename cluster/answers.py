@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from cluster.schemas import BearoffSide, ConversionReport, EvaluationReport, PlayValue, probabilities_of
-from engine.bearoff import Bearoff, open_databases
+from engine.bearoff import Bearoff
 from engine.board import Board, borne_off, flip
 from engine.errors import InputError
 from engine.evaluator import Evaluator, Nets
@@ -16,9 +18,11 @@ from engine.xgid import format_xgid
 
 
 def evaluate_position(
-    text: str, level: int, rules_name: str, nets: Nets, move_filter: MoveFilter
+    text: str, level: int, rules_name: str, nets: Nets, move_filter: MoveFilter, open_databases: Callable[[], Bearoff]
 ) -> tuple[Position, EvaluationReport]:
     """Value of a position before the roll or, with dice, of all its plays.
+
+    `open_databases` is called once the question makes sense: it may have to build them.
 
     Raises:
         InputError: malformed position, unknown level or rule set.

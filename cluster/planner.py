@@ -88,12 +88,20 @@ def plan(request: RolloutRequest, evaluator: Evaluator) -> RolloutQuestion:
             # Match and cube change no trial, but the answer repeats them.
             "xgid": format_xgid(position),
             "rules": rules.name,
-            # Where nothing looks at checkpoints they don't belong to the question.
-            "stop": dataclasses.asdict(stop) if len(stop.checkpoints) > 1 else {"trials": stop.trials},
+            "stop": _stop_facts(stop),
             "candidates": [[c.play, c.series] for c in candidates],
         }
     )
     return RolloutQuestion(position, settings, candidates, stop, request.block, net, key)
+
+
+def _stop_facts(stop: StopRules) -> dict[str, object]:
+    """What of the stop rules can change an answer."""
+    facts = {name: value for name, value in dataclasses.asdict(stop).items() if value is not None}
+    if len(stop.checkpoints) == 1:
+        # One look, after all trials: it can still say why the rollout ended, but leaves nobody behind.
+        del facts["checkpoint"], facts["race"]
+    return facts
 
 
 def _candidates(

@@ -7,7 +7,7 @@ anywhere and kept for ever; everything that depends on several trials or candida
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from engine.errors import InputError, InternalError
 from engine.evaluator import Evaluator, Nets
 from engine.kernels.bearoff import BearoffArrays
 from engine.kernels.network import ONE
-from engine.kernels.rollout import TrialRules, roll_trials
+from engine.kernels.rollout import FirstMoves, TrialRules, roll_trials
 from engine.rules import RuleSet
 
 RESULT_VERSION = 1
@@ -30,6 +30,9 @@ LEVEL_2_MARGIN = 0.08
 
 ROW = 10
 """Numbers a trial leaves: five outcomes, then the luck in each of them (1/2**20, view of the question's mover)."""
+
+_REMEMBERED = 64
+"""Candidates of which a worker remembers the first half-moves (5 kB each)."""
 
 TrialRows = NDArray[np.int32]  # int32[N, ROW]
 
@@ -93,6 +96,7 @@ class Roller:
         self._plain = Evaluator(nets)
         self._ending = Evaluator(nets, bearoff)
         self._has_databases = bearoff is not NO_DATABASES
+        self._first_moves: dict[tuple[bytes, bool, RolloutSettings], FirstMoves] = {}
 
     def trials(self, candidate: Candidate, settings: RolloutSettings, first: int, count: int) -> TrialRows:
         """Rows int32[count, ROW] of trials `first .. first + count - 1`."""
@@ -112,5 +116,22 @@ class Roller:
         engine = evaluator.engine(settings.rules)
         # Boards that came through Ray are read-only, for which the kernel would be compiled a second time.
         start = np.array(candidate.board)
-        roll_trials(start, candidate.mover_rolls, first, how, engine, w, w2, rows)
+        moves = self._first_moves_of(candidate, settings)
+        roll_trials(start, candidate.mover_rolls, first, how, engine, w, w2, moves, rows)
         return rows
+
+    def _first_moves_of(self, candidate: Candidate, settings: RolloutSettings) -> FirstMoves:
+        """What is already known of the first half-move of these trials; whatever the seed is."""
+        key = (candidate.board.tobytes(), candidate.mover_rolls, replace(settings, seed=0, truncate=None))
+        found = self._first_moves.pop(key, None)
+        if found is None:
+            found = FirstMoves(
+                ready=np.zeros(36, dtype=np.bool_),
+                luck36=np.zeros((36, 5), dtype=np.int64),
+                plays=np.zeros((36, 26), dtype=np.int8),
+                values=np.zeros((36, 5), dtype=np.int64),
+            )
+        self._first_moves[key] = found  # the latest goes to the end
+        if len(self._first_moves) > _REMEMBERED:
+            del self._first_moves[next(iter(self._first_moves))]
+        return found

@@ -23,6 +23,8 @@ from cluster.schemas import (
     PerftReport,
     RolloutReport,
 )
+from engine.bearoff import Bearoff
+from engine.stopping import StopReason
 
 ROOT = Path(__file__).resolve().parent.parent
 PROBLEM = "XGID=--ABBBC-B---eB---c-cbb--A-:0:0:1:65:0:0:0:0:10"
@@ -48,9 +50,15 @@ class Answer:
 class Shell:
     """Runs commands in this process, with a data folder of their own."""
 
-    def __init__(self, home: Path, capture: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, home: Path, capture: pytest.CaptureFixture[str], databases: Path) -> None:
         self.home = home
         self._capture = capture
+        self._databases = databases
+
+    def lend_databases(self) -> None:
+        """So that not every test builds them."""
+        self.home.mkdir()
+        (self.home / "bearoff").symlink_to(self._databases)
 
     def __call__(self, *arguments: str) -> Answer:
         self._capture.readouterr()
@@ -60,10 +68,23 @@ class Shell:
 
 
 @pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
+def bare(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    session_home: Path,
+    databases: Bearoff,
+) -> Shell:
+    """With nothing at all in the data folder."""
     monkeypatch.setenv("GAMMONFARM_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("GAMMONFARM_MLFLOW_URI", "off")
-    return Shell(tmp_path / "home", capsys)
+    return Shell(tmp_path / "home", capsys, session_home / "bearoff")
+
+
+@pytest.fixture
+def run(bare: Shell) -> Shell:
+    bare.lend_databases()
+    return bare
 
 
 def spawn(home: Path, *arguments: str, **variables: str) -> Answer:
@@ -253,6 +274,54 @@ def test_progress_of_a_rollout_goes_to_stderr(run: Shell) -> None:
     assert json.loads(answer.out)["provenance"]["blocks"] == 1
 
 
+def test_a_rollout_at_level_2_is_another_than_at_level_1(run: Shell) -> None:
+    asked = (PROBLEM, "--play", "24/13", "--play", "13/8 13/7", "--trials", "36", "--truncate", "2")
+    first, second = rollout(run, *asked), rollout(run, *asked, "--level", "2")
+    assert second.provenance.blocks_from_cache == 0
+    assert [{c.level for c in report.result.candidates} for report in (first, second)] == [{1}, {2}]
+    assert first.result.candidates[0].play == second.result.candidates[0].play == "24/13"
+    assert first.result.candidates[0].equity != second.result.candidates[0].equity
+    assert second.result.truncate == 2
+    assert second.result.stop is StopReason.TRIALS
+
+
+def test_a_race_leaves_beaten_candidates_behind(run: Shell) -> None:
+    asked = (BEAR_OFF, "--candidates", "4", "--trials", "144", "--checkpoint", "36", "--no-bearoff")
+    every = rollout(run, *asked)
+    report = rollout(run, *asked, "--race")
+    assert report.result.stop is StopReason.CONFIDENCE
+    assert report.result.candidates[0].play == every.result.candidates[0].play == "2/off 1/off"
+    assert report.provenance.trials < every.provenance.trials == 4 * 144
+    assert report.provenance.trials == report.provenance.trials_from_cache
+    assert not report.result.bearoff
+    text = run("rollout", *asked, "--race", "--executor", "inline").out
+    assert "stopped early: the best play is the best with the confidence asked for" in text
+
+
+def test_a_rollout_stops_at_a_standard_error(run: Shell) -> None:
+    asked = (PROBLEM, "--play", "24/13", "--play", "13/8 13/7", "--truncate", "2", "--trials", "360")
+    report = rollout(run, *asked, "--checkpoint", "36", "--stop-se", "0.9")
+    assert report.result.stop is StopReason.STANDARD_ERROR
+    assert [c.trials for c in report.result.candidates] == [36, 36]
+    assert all(c.difference_se <= 0.9 for c in report.result.candidates)
+    text = run("rollout", *asked, "--checkpoint", "36", "--stop-se", "0.9", "--executor", "inline").out
+    assert "stopped early: the differences are known to the error asked for" in text
+    alone = (PROBLEM, "--play", "24/13", "--truncate", "2", "--trials", "72", "--checkpoint", "36")
+    soon = rollout(run, *alone, "--stop-se", "0.5").result
+    assert (soon.stop, soon.candidates[0].trials) == (StopReason.STANDARD_ERROR, 36)
+    to_the_end = rollout(run, *alone, "--stop-se", "0.000001").result
+    assert (to_the_end.stop, to_the_end.candidates[0].trials) == (StopReason.TRIALS, 72)
+
+
+def test_a_rollout_stops_when_the_best_is_the_best_with_confidence(run: Shell) -> None:
+    asked = (BEAR_OFF, "--play", "2/off 1/off", "--play", "3/1 2/1", "--trials", "360", "--checkpoint", "36")
+    report = rollout(run, *asked, "--stop-confidence", "0.95")
+    assert report.result.stop is StopReason.CONFIDENCE
+    assert [c.trials for c in report.result.candidates] == [36, 36]
+    assert [c.play for c in report.result.candidates] == ["2/off 1/off", "3/1 2/1"]
+    assert report.result.bearoff
+
+
 def test_a_benchmark_scores_decisions_with_their_interval(run: Shell, tmp_path: Path) -> None:
     ids = run("convert", PROBLEM, "--json").document(ConversionReport)
     # The only listed play that costs nothing is the one that the net prefers; in the second record it costs 200 mEq.
@@ -315,6 +384,25 @@ INLINE = ("--executor", "inline")
         pytest.param(["rollout", PROBLEM, "--workers", "0"], ["workers", "0", "at least 1"], id="no workers"),
         pytest.param(["rollout", PROBLEM, "--seed", "-1", *INLINE], ["seed", "-1", "from 0"], id="negative seed"),
         pytest.param(["rollout", PROBLEM, "--truncate", "0", *INLINE], ["truncate", "0", "half-moves"], id="truncate"),
+        pytest.param(["rollout", PROBLEM, "--level", "3", *INLINE], ["level", "3", "1 or 2"], id="level 3"),
+        pytest.param(["rollout", PROBLEM, "--stop-se", "0", *INLINE], ["stop_se", "0", "between 0"], id="stop-se 0"),
+        pytest.param(["rollout", PROBLEM, "--stop-se", "1.5", *INLINE], ["stop_se", "1.5", "and 1"], id="stop-se"),
+        pytest.param(["rollout", PROBLEM, "--stop-se", "x", *INLINE], ["--stop-se", "x", "number"], id="stop-se x"),
+        pytest.param(
+            ["rollout", PROBLEM, "--stop-confidence", "0.5", *INLINE],
+            ["stop_confidence", "0.5", "between 0.5 and 1"],
+            id="confidence of a coin",
+        ),
+        pytest.param(
+            ["rollout", PROBLEM, "--stop-confidence", "95", *INLINE],
+            ["stop_confidence", "95", "between 0.5 and 1"],
+            id="confidence in percent",
+        ),
+        pytest.param(
+            ["rollout", PROBLEM, "--race", "--checkpoint", "35", *INLINE],
+            ["checkpoint", "35", "from 36"],
+            id="checkpoint",
+        ),
         pytest.param(["rollout", PROBLEM, "--rules", "chess", *INLINE], ["rules", "chess", "tavla"], id="rules"),
         pytest.param(["evaluate", PROBLEM, "--rules", "chess"], ["rules", "chess", "tavla"], id="rules of evaluate"),
         pytest.param(["perft", "--depth", "1", "--rules", "chess"], ["rules", "chess", "tavla"], id="rules of perft"),
@@ -333,17 +421,17 @@ INLINE = ("--executor", "inline")
     ],
 )
 def test_bad_input_is_one_line_that_says_what_was_expected_and_leaves_nothing(
-    run: Shell, monkeypatch: pytest.MonkeyPatch, arguments: list[str], named: list[str]
+    bare: Shell, monkeypatch: pytest.MonkeyPatch, arguments: list[str], named: list[str]
 ) -> None:
     monkeypatch.delenv("GAMMONFARM_MLFLOW_URI")  # the record of a run would be something left behind
-    answer = run(*arguments)
+    answer = bare(*arguments)
     assert answer.code == 2
     assert answer.out == ""
     (line,) = answer.err.splitlines()
     assert line.startswith("gammonfarm: ")
     for part in named:
         assert part in line
-    assert [path for path in run.home.rglob("*") if path.is_file()] == []
+    assert [path for path in bare.home.rglob("*") if path.is_file()] == []
 
 
 def test_bad_settings_name_their_variable(run: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
 """Running a rollout: the answer depends on the question alone, and no finished trial is computed twice.
 
-All positions are short bear-offs, whose games last a few half-moves.
+Positions are short bear-offs without the databases, whose games last a few half-moves, or trials are cut short.
 """
 
 from __future__ import annotations
@@ -13,16 +13,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from nets import random_filter, random_net
 
 from cluster.cli.options import chosen_nets
 from cluster.coordinator import Progress, RolloutRun
 from cluster.executor import Completed, Executor, InlineExecutor
 from cluster.planner import RolloutQuestion, plan
-from cluster.schemas import RolloutReport, RolloutRequest
+from cluster.schemas import RolloutReport, RolloutRequest, RolloutResult
 from cluster.store import JobRecord, JobState, MemoryStore, TrialRange
 from engine.errors import InfrastructureError, InternalError
 from engine.evaluator import Evaluator, Nets
 from engine.rollout import Roller
+from engine.stopping import StopReason
+from engine.tally import Tally
 from workers.spec import WorkerSpec
 
 # X has two checkers on each of his three lowest points, O on his; X to play 2-1.
@@ -91,7 +94,7 @@ class Run:
     """A rollout and everything it let be seen."""
 
     def __init__(self, evaluator: Evaluator, store: MemoryStore, **changes: Any) -> None:
-        fields: dict[str, Any] = {"position": BEAR_OFF, "plays": PLAYS, "trials": TRIALS} | changes
+        fields: dict[str, Any] = {"position": BEAR_OFF, "plays": PLAYS, "trials": TRIALS, "bearoff": False} | changes
         self.request = RolloutRequest(**fields)
         self.question: RolloutQuestion = plan(self.request, evaluator)
         self.progress: list[Progress] = []
@@ -373,3 +376,195 @@ def test_progress_only_rises_and_ends_with_everything(ask: Asking, cached: int) 
     assert seen[-1] == (6, TRIALS)
     assert all(p.blocks == 6 and p.blocks_from_cache == cached // 36 for p in run.progress)
     assert all(p.tally.trials == p.trials_done for p in run.progress)
+
+
+# --- races and stop rules --------------------------------------------------------------------------------------------
+
+# X to play 3-1 by a net that knows nothing, two half-moves deep: some plays are beaten soon, two are close.
+RACE_POSITION = "XGID=--ABBBC-B---eB---c-cbb--A-:0:0:1:31:0:0:0:0:10"
+RACE: dict[str, Any] = {
+    "position": RACE_POSITION,
+    "plays": (),
+    "candidates": 6,
+    "truncate": 2,
+    "variance_reduction": False,
+    "trials": 432,
+    "checkpoint": 72,
+}
+RULES: dict[str, dict[str, Any]] = {
+    "race": {"race": True},
+    "race with confidence": {"race": True, "stop_confidence": 0.7},
+    "standard error": {"stop_se": 0.02},
+    "confidence": {"stop_confidence": 0.7},
+    "everything": {"race": True, "stop_confidence": 0.99, "stop_se": 0.009},
+}
+STOPPED = {
+    "race": StopReason.TRIALS,
+    "race with confidence": StopReason.CONFIDENCE,
+    "standard error": StopReason.STANDARD_ERROR,
+    "confidence": StopReason.CONFIDENCE,
+    "everything": StopReason.STANDARD_ERROR,
+}
+
+
+class Counting(InlineExecutor):
+    """Takes tasks as it needs them and counts their trials."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.trials = 0
+
+    def map_unordered(self, spec: Any, tasks: Any) -> Finished:
+        for completed in super().map_unordered(spec, tasks):
+            self.trials += completed.task.count * len(completed.task.candidates)
+            yield completed
+
+
+@pytest.fixture(scope="module")
+def racer() -> Evaluator:
+    """Not the shipped nets: better ones would end other races."""
+    return Evaluator(Nets(random_net(2), random_filter(2)))
+
+
+@pytest.fixture(scope="module")
+def race_answers(racer: Evaluator) -> dict[str, str]:
+    """The exact part of each answer, computed in the plainest way."""
+    return {
+        name: Run(racer, MemoryStore(), **RACE, **rules)(InlineExecutor()).result.model_dump_json()
+        for name, rules in RULES.items()
+    }
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_each_rule_ends_a_rollout_for_its_reason(race_answers: dict[str, str], name: str) -> None:
+    result = RolloutResult.model_validate_json(race_answers[name])
+    assert result.stop is STOPPED[name]
+    trials = [c.trials for c in result.candidates]
+    assert trials == sorted(trials, reverse=True)
+    assert all(n % 72 == 0 for n in trials)
+    assert (max(trials) < 432) is (result.stop is not StopReason.TRIALS)
+    assert (min(trials) < max(trials)) is ("race" in name or name == "everything")
+    leaders = [c.equity for c in result.candidates if c.trials == max(trials)]
+    assert leaders == sorted(leaders, reverse=True)
+    assert result.candidates[0].difference == 0
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("block", [7, 36, 216])
+def test_a_race_has_the_same_bytes_with_every_block_size(
+    racer: Evaluator, race_answers: dict[str, str], name: str, block: int
+) -> None:
+    report = Run(racer, MemoryStore(), **RACE, **RULES[name], block=block)(InlineExecutor())
+    assert report.result.model_dump_json() == race_answers[name]
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_race_has_the_same_bytes_in_whatever_order_blocks_come_back(
+    racer: Evaluator, race_answers: dict[str, str], name: str, seed: int
+) -> None:
+    report = Run(racer, MemoryStore(), **RACE, **RULES[name], block=20)(Watched(shuffle=seed))
+    assert report.result.model_dump_json() == race_answers[name]
+
+
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("shuffle", [None, 5])
+def test_a_race_that_was_interrupted_goes_on_to_the_same_bytes(
+    racer: Evaluator, race_answers: dict[str, str], name: str, shuffle: int | None
+) -> None:
+    store = MemoryStore()
+    for dies_after in (1, 3):
+        with pytest.raises(InfrastructureError):
+            Run(racer, store, **RACE, **RULES[name], block=24)(Watched(shuffle, dies_after))
+    report = Run(racer, store, **RACE, **RULES[name], block=24)(InlineExecutor())
+    assert report.result.model_dump_json() == race_answers[name]
+    assert report.provenance.trials_from_cache > 0
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_trials_beyond_the_end_of_a_race_do_not_count(
+    racer: Evaluator, race_answers: dict[str, str], name: str
+) -> None:
+    store = MemoryStore()
+    Run(racer, store, **RACE | {"trials": 500})(InlineExecutor())
+    run = Run(racer, store, **RACE, **RULES[name])
+    report = run._run.run(no_executor, run.progress.append)
+    assert report.result.model_dump_json() == race_answers[name]
+    assert report.provenance.trials == report.provenance.trials_from_cache
+    assert report.provenance.trials == sum(c.trials for c in report.result.candidates)
+
+
+def test_a_race_computes_no_trial_that_does_not_count(racer: Evaluator) -> None:
+    for name in RULES:
+        executor = Counting()
+        report = Run(racer, MemoryStore(), **RACE, **RULES[name])(executor)
+        assert executor.trials == report.provenance.trials == sum(c.trials for c in report.result.candidates)
+        assert report.provenance.trials_from_cache == 0
+
+
+def test_a_longer_race_takes_the_trials_of_a_shorter_one(racer: Evaluator, race_answers: dict[str, str]) -> None:
+    store = MemoryStore()
+    shorter = Run(racer, store, **RACE | {"trials": 216}, race=True)(InlineExecutor())
+    executor = Counting()
+    report = Run(racer, store, **RACE, race=True)(executor)
+    # Another number of looks, another critical value: a candidate may have left the shorter race earlier or later.
+    before = {c.play: c.trials for c in shorter.result.candidates}
+    reused = sum(min(c.trials, before[c.play]) for c in report.result.candidates)
+    assert report.result.model_dump_json() == race_answers["race"]
+    assert report.provenance.trials_from_cache == reused > 0
+    assert executor.trials == report.provenance.trials - reused
+
+
+def test_the_same_race_again_needs_no_executor(racer: Evaluator, race_answers: dict[str, str]) -> None:
+    store = MemoryStore()
+    Run(racer, store, **RACE, race=True)(InlineExecutor())
+    again = Run(racer, store, **RACE, race=True)
+    report = again._run.run(no_executor, again.progress.append)
+    assert report.result.model_dump_json() == race_answers["race"]
+
+
+def test_who_left_a_race_is_compared_over_the_trials_that_both_have(racer: Evaluator) -> None:
+    run = Run(racer, MemoryStore(), **RACE, race=True)
+    result = run(InlineExecutor()).result
+    starts = {c.play: c.start for c in run.question.candidates}
+    roller = Roller(racer.nets)
+    rows = {play: roller.trials(start, run.question.settings, 0, 432) for play, start in starts.items()}
+    best = result.candidates[0].play
+    for c in result.candidates[1:]:
+        pair = Tally.of([rows[best][: c.trials], rows[c.play][: c.trials]], run.question.rules)
+        assert (c.difference, c.difference_se) == (pair.difference(1, 0).mean, pair.difference(1, 0).se)
+        assert (c.equity, c.se) == (pair.equity(1).mean, pair.equity(1).se)
+        assert c.coefficient == 1.0
+
+
+def test_progress_of_a_race_shows_who_is_left(racer: Evaluator) -> None:
+    run = Run(racer, MemoryStore(), **RACE, race=True)
+    result = run(InlineExecutor()).result
+    left = [len(progress.active) for progress in run.progress]
+    assert left[0] == 6
+    assert left == sorted(left, reverse=True)
+    # The verdict after the last trial may still leave some behind, who have them all.
+    racing = [len(progress.active) for progress in run.progress if progress.trials_done < 432]
+    assert racing[-1] == sum(c.trials == 432 for c in result.candidates)
+    assert all(p.tally.candidates == len(p.active) for p in run.progress)
+
+
+def test_the_coefficient_of_the_variance_reduction_is_told(ask: Asking, reference: str) -> None:
+    for c in json.loads(reference)["candidates"]:
+        assert 0.2 < c["coefficient"] < 2
+        assert c["coefficient"] != 1
+    off = ask(MemoryStore(), variance_reduction=False)(InlineExecutor()).result
+    assert all(c.coefficient == 1 and c.luck == 0 for c in off.candidates)
+
+
+def test_with_the_databases_the_same_question_has_another_key_and_next_to_no_error(ask: Asking) -> None:
+    store = MemoryStore()
+    without = ask(store)
+    without(InlineExecutor())
+    run = ask(store, bearoff=True)
+    result = run(InlineExecutor()).result
+    assert result.bearoff
+    assert not {c.series for c in run.question.candidates} & {c.series for c in without.question.candidates}
+    assert max(c.se for c in result.candidates) < 1e-6
+    forced = ask(store, bearoff=True, rules="international+forced-bear-off", plays=(), candidates=1)
+    assert forced(InlineExecutor()).result.bearoff is False

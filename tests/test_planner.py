@@ -97,7 +97,7 @@ def test_tasks_compute_every_missing_trial_once_and_nothing_else(
     for cut in blocks_of(asked):
         for task in missing_tasks(asked, known, cut):
             assert cut.first <= task.first
-            assert 1 <= task.count
+            assert task.count >= 1
             assert task.first + task.count <= cut.stop
             assert task.count <= block
             assert len(task.candidates) == len(task.series)
@@ -205,10 +205,20 @@ def test_stop_rules_and_race_are_in_the_key_of_the_question_but_not_of_its_trial
 def test_where_nothing_is_looked_at_checkpoints_change_no_key(evaluator: Evaluator) -> None:
     asked = plan(request(trials=720), evaluator)
     assert plan(request(trials=720, checkpoint=36), evaluator).key == asked.key
-    # One look at the very end is all there is.
-    for rules in ({"race": True}, {"stop_se": 0.01}, {"stop_confidence": 0.9}):
+    looks: list[dict[str, Any]] = [{"race": True}, {"stop_se": 0.01}, {"stop_confidence": 0.9}]
+    for rules in looks:
         few = plan(request(trials=72, checkpoint=36, **rules), evaluator)
         assert few.key != plan(request(trials=72, checkpoint=40, **rules), evaluator).key
+
+
+def test_with_a_single_look_at_the_end_only_what_it_can_say_is_in_the_key(evaluator: Evaluator) -> None:
+    def key(**changes: Any) -> str:
+        return plan(request(trials=72, **changes), evaluator).key
+
+    # Why the rollout ended is part of the answer.
+    assert len({key(), key(stop_se=0.01), key(stop_confidence=0.9), key(stop_se=0.01, stop_confidence=0.9)}) == 4
+    assert key(race=True) == key(checkpoint=72) == key()
+    assert key(stop_se=0.01, checkpoint=100) == key(stop_se=0.01, race=True) == key(stop_se=0.01)
 
 
 @pytest.mark.parametrize(

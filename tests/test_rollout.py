@@ -135,9 +135,7 @@ def test_a_trial_does_not_depend_on_the_range_it_is_computed_in(settings: Rollou
 def test_other_seeds_and_nets_give_other_trials() -> None:
     candidate = Candidate.before_roll(CONTACT)
     rows = [ROLLER.trials(candidate, plain_settings(INTERNATIONAL, seed=s, truncate=4), 0, 20) for s in range(3)]
-    rows.append(
-        Roller(Nets(random_net(9))).trials(candidate, plain_settings(INTERNATIONAL, seed=0, truncate=4), 0, 20)
-    )
+    rows.append(Roller(Nets(random_net(9))).trials(candidate, plain_settings(INTERNATIONAL, seed=0, truncate=4), 0, 20))
     assert len({part.tobytes() for part in rows}) == 4
 
 

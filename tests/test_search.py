@@ -79,7 +79,9 @@ def searcher(nets: Nets, rules: RuleSet = INTERNATIONAL) -> oracle.Searcher:
 
 
 @pytest.mark.parametrize("pair", PAIRS)
-@pytest.mark.parametrize("board", [START, SHOTS, LAST_FEW, ON_THE_BAR, WON], ids=["start", "shots", "few", "bar", "won"])
+@pytest.mark.parametrize(
+    "board", [START, SHOTS, LAST_FEW, ON_THE_BAR, WON], ids=["start", "shots", "few", "bar", "won"]
+)
 @pytest.mark.parametrize("rules", [INTERNATIONAL, OPTIONS], ids=["plain", "options"])
 def test_2_ply_equals_plain_recursion(pair: str, board: Board, rules: RuleSet) -> None:
     expected = searcher(PAIRS[pair], rules).value(as_position(board), 2)
@@ -292,8 +294,15 @@ def test_without_a_narrow_filter_all_plays_reach_the_level() -> None:
 @pytest.mark.parametrize("level", [2, 3])
 def test_the_ranking_is_the_same_every_time_and_from_a_new_evaluator(level: int) -> None:
     found = [
-        [(as_position(p.after), p.value, p.level) for p in rank_plays(evaluator, BEFORE, (6, 2), INTERNATIONAL, level, NORMAL)]
-        for evaluator in (evaluator_of("with filter net"), evaluator_of("with filter net"), Evaluator(Nets(MAIN, FILTER)))
+        [
+            (as_position(p.after), p.value, p.level)
+            for p in rank_plays(evaluator, BEFORE, (6, 2), INTERNATIONAL, level, NORMAL)
+        ]
+        for evaluator in (
+            evaluator_of("with filter net"),
+            evaluator_of("with filter net"),
+            Evaluator(Nets(MAIN, FILTER)),
+        )
     ]
     assert found[0] == found[1] == found[2]
 
@@ -377,7 +386,9 @@ def test_trials_at_level_1_with_a_filter_net_look_at_every_play_but_not_for_luck
     for row, number in zip(rows.tolist(), (7, 8, 9), strict=True):
         every, likely = searcher(PAIRS["main net alone"]), searcher(nets)
         assert row == trial_oracle.trial(as_position(START), True, 3, number, 2, True, every, likely)
-    assert rows[:, :5].tolist() == Roller(Nets(MAIN)).trials(Candidate.before_roll(START), settings, 7, 3)[:, :5].tolist()
+    assert (
+        rows[:, :5].tolist() == Roller(Nets(MAIN)).trials(Candidate.before_roll(START), settings, 7, 3)[:, :5].tolist()
+    )
 
 
 def test_of_equal_plays_the_one_that_bears_off_more_is_made() -> None:

@@ -106,7 +106,7 @@ def game_by_game(rules: RuleSet, games: range, td_lambda: float) -> list[tuple[l
     """(after-positions, targets) of each game, played alone."""
     found = []
     for game in games:
-        samples = play_round(NET, rules, 11, game, 1, td_lambda)
+        samples = play_round(Nets(NET), rules, 11, game, 1, td_lambda)
         assert samples.games == 1
         found.append(([tuple(board) for board in samples.boards.tolist()], samples.targets))
     return found
@@ -173,7 +173,7 @@ def test_with_lambda_one_every_target_is_the_final_result() -> None:
 
 
 def test_a_round_is_the_same_games_however_it_is_split() -> None:
-    net = NET
+    net = Nets(NET)
     whole = play_round(net, INTERNATIONAL, 4, 100, 30, 0.7)
     parts = [play_round(net, INTERNATIONAL, 4, first, n, 0.7) for first, n in ((100, 1), (101, 12), (113, 17))]
     assert np.concatenate([part.boards for part in parts]).tobytes() == whole.boards.tobytes()
@@ -186,7 +186,7 @@ def test_a_round_is_the_same_games_however_it_is_split() -> None:
 
 
 def test_rounds_larger_than_the_kernels_buffer_are_whole() -> None:
-    net = NET
+    net = Nets(NET)
     whole = play_round(net, INTERNATIONAL, 4, 0, 600, 0.7)
     tail = play_round(net, INTERNATIONAL, 4, 590, 10, 0.7)
     assert len(whole.boards) > 256 * 96 + 1024  # what the kernel is given room for at once
@@ -222,7 +222,7 @@ def endless_net() -> Net:
 
 
 def test_games_that_do_not_end_leave_no_samples() -> None:
-    samples = play_round(endless_net(), INTERNATIONAL, 1, 0, 5, 0.5)
+    samples = play_round(Nets(endless_net()), INTERNATIONAL, 1, 0, 5, 0.5)
     assert samples.games == 0
     assert samples.boards.shape == (0, 26)
     assert samples.targets.shape == (0, 5)
@@ -368,7 +368,7 @@ def test_rounds_report_the_schedule(uninterrupted: tuple[TdTraining, list[Round]
 
 
 def test_the_network_learns_64_positions_by_heart() -> None:
-    samples = play_round(NET, INTERNATIONAL, 2, 0, 4, 0.5)
+    samples = play_round(Nets(NET), INTERNATIONAL, 2, 0, 4, 0.5)
     rows, races = (torch.from_numpy(part[:64]) for part in samples.inputs())
     targets = torch.rand((64, 5), generator=torch.Generator().manual_seed(1))
     model = Network(32, SparseFirstLayer(ROWS))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +37,9 @@ PLAYS_ROLLED = 2
 _GAMES = 200
 """Of self-play whose positions are evaluated, and a run of the self-play figure."""
 _RUN_SECONDS = 1.0
-_EVERY_4PLY = 10
-"""4-ply is measured on every tenth position: it takes several times as long as 3-ply."""
+_SEARCH_SECONDS = 0.3
+_EVERY_4PLY = 4
+"""4-ply is measured on every fourth position: it takes several times as long as 3-ply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +78,8 @@ def measure_leaf(nets: Nets, effort: Effort) -> Figure:
     engine, w = evaluator.engine(RULES), evaluator.workspaces[0]
     evaluations = count_unfinished(rolls.boards, rolls.dice, RULES.move_flags, w.main)
 
-    def one_pass() -> object:
-        return evaluate_all_plays(rolls.boards, rolls.dice, engine, w)
+    def one_pass() -> int:
+        return int(evaluate_all_plays(rolls.boards, rolls.dice, engine, w))
 
     return _rate(one_pass, evaluations, effort)
 
@@ -113,20 +117,22 @@ def measure_search(
     """
     evaluator = Evaluator(nets, bearoff)
     found: dict[int, Figure] = {}
+    started = time.perf_counter()
     for level in range(1, HIGHEST_LEVEL + 1):
         chosen = searched_positions(level, positions)
-
-        def milliseconds(chosen: tuple[Position, ...] = chosen, level: int = level) -> float:
-            return 1000 * cpu_seconds(lambda: _rank_all(evaluator, chosen, level, move_filter)) / len(chosen)
-
-        # Compiles where that is needed, and says how long one position takes.
-        first = cpu_seconds(lambda chosen=chosen, level=level: _rank_all(evaluator, chosen[:1], level, move_filter))
-        if level == HIGHEST_LEVEL:
-            first = cpu_seconds(lambda chosen=chosen: _rank_all(evaluator, chosen[:1], HIGHEST_LEVEL, move_filter))
-            if first * len(chosen) > effort.seconds:
-                break
-        found[level] = repeat(milliseconds, effort.shared(HIGHEST_LEVEL - 1))
+        _rank_all(evaluator, chosen[:1], level, move_filter)  # compiles where that is needed
+        one = cpu_seconds(partial(_rank_all, evaluator, chosen[:1], level, move_filter))
+        if level == HIGHEST_LEVEL and one * len(chosen) > effort.seconds / 2:
+            break
+        passes = passes_for(cpu_seconds(partial(_rank_all, evaluator, chosen, level, move_filter)), _SEARCH_SECONDS)
+        run = partial(_milliseconds, evaluator, chosen * passes, level, move_filter)
+        left = effort.seconds - (time.perf_counter() - started)
+        found[level] = repeat(run, Effort(effort.repeats, left / (HIGHEST_LEVEL + 1 - level)))
     return found
+
+
+def _milliseconds(evaluator: Evaluator, positions: tuple[Position, ...], level: int, move_filter: MoveFilter) -> float:
+    return 1000 * cpu_seconds(partial(_rank_all, evaluator, positions, level, move_filter)) / len(positions)
 
 
 def _rank_all(evaluator: Evaluator, positions: tuple[Position, ...], level: int, move_filter: MoveFilter) -> None:
@@ -151,17 +157,16 @@ def play_names(problem: Position, afters: list[Board]) -> list[str]:
 
 def measure_rollout(nets: Nets, bearoff: BearoffArrays, afters: list[Board], effort: Effort) -> RolloutFigures:
     """Full rollouts of plays at 1-ply with variance reduction, ending in the bear-off databases."""
-    roller = Roller(nets, bearoff)
     settings = RolloutSettings(RULES)
     candidates = [Candidate.after_play(after) for after in afters]
-    for candidate in candidates:
-        roller.trials(candidate, settings, 0, 36)
     rows: list[TrialRows] = []
 
-    def seconds() -> float:
+    def seconds(trials: int = TRIALS) -> float:
+        roller = Roller(nets, bearoff)  # a new one each time: a roller remembers first moves
         rows.clear()
-        return cpu_seconds(lambda: rows.extend(roller.trials(c, settings, 0, TRIALS) for c in candidates))
+        return cpu_seconds(lambda: rows.extend(roller.trials(c, settings, 0, trials) for c in candidates))
 
+    seconds(1)  # compiles where that is needed
     spent = repeat(seconds, effort)
     return RolloutFigures(
         trials_per_cpu_s=Figure(tuple(len(afters) * TRIALS / s for s in spent.runs)),
@@ -182,12 +187,10 @@ def seconds_to_target(errors: list[float], cpu_s: float) -> float:
     return sum((se / TARGET_SE) ** 2 for se in errors) / len(errors) * cpu_s / len(errors)
 
 
-def _rate(one_pass: object, count: int, effort: Effort) -> Figure:
+def _rate(one_pass: Callable[[], object], count: int, effort: Effort) -> Figure:
     """`count` things a pass, a second."""
-    assert callable(one_pass)
+    one_pass()  # compiles where that is needed
     passes = passes_for(cpu_seconds(one_pass), _RUN_SECONDS)
-    # The first pass may have compiled: look again with the code warm.
-    passes = passes_for(cpu_seconds(one_pass), _RUN_SECONDS) if passes == 1 else passes
 
     def run() -> float:
         return passes * count / cpu_seconds(lambda: [one_pass() for _ in range(passes)])

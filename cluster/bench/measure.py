@@ -62,7 +62,7 @@ class Effort:
 
 
 def repeat(run: Callable[[], float], effort: Effort) -> Figure:
-    """What `run` returns, several times: at least once, and only as often as the next run is likely to be done in time."""
+    """What `run` returns, several times: at least once, and no more than are likely to be done in time."""
     started = time.perf_counter()
     values = [run()]
     while len(values) < effort.repeats:

@@ -1,7 +1,7 @@
 """The positions that searches and rollouts are measured on.
 
-A file of JSON lines with an `xgid` each (and perhaps an `id`), or of plain XGIDs, one a line, `#` before comments. All of
-them have dice. Searches take every position; rollouts take one, the **problem**: the one with id 113 where there is
+A file of JSON lines with an `xgid` each (and perhaps an `id`), or of plain XGIDs, one a line, `#` before comments. All
+of them have dice. Searches take every position; rollouts take one, the **problem**: the one with id 113 where there is
 one, else the first.
 """
 

@@ -50,7 +50,9 @@ def measure_scaling(nets: Nets, afters: list[Board], effort: Effort) -> ScalingF
             walls.append(repeat(seconds, effort.shared(2)))
             memory.extend(resident_mb(pid) for pid in executor.worker_pids())
     one, two = walls
-    return ScalingFigures(Figure((one.low / two.high, one.median / two.median, one.high / two.low)), Figure(tuple(memory)))
+    return ScalingFigures(
+        Figure((one.low / two.high, one.median / two.median, one.high / two.low)), Figure(tuple(memory))
+    )
 
 
 def _tasks(afters: list[Board], count: int) -> Iterator[RolloutTask]:
@@ -71,6 +73,8 @@ def resident_mb(pid: int) -> float:
             if line.startswith("VmRSS:"):
                 return int(line.split()[1]) * 1024 / _MEGA
     with suppress(OSError, ValueError, subprocess.SubprocessError):
-        told = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, timeout=10, check=True)
+        told = subprocess.run(
+            ["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, timeout=10, check=True
+        )
         return int(told.stdout) * 1024 / _MEGA
     raise InfrastructureError(f"the memory of process {pid} can't be read")

@@ -39,7 +39,8 @@ def evaluate(
 
     if top < 0:
         raise InputError("top", top, "0 or a number of plays")
-    parsed, report = evaluate_position(position, level, rules, chosen_nets(net, rules), load_filter(filter))
+    nets = chosen_nets(net, rules)
+    parsed, report = evaluate_position(position, level, rules, nets, load_filter(filter), render.open_databases_live)
     warn_about_match(parsed.match.length)
     if json:
         print_json(report)

@@ -15,7 +15,7 @@ from typing import Any
 
 import typer
 
-from cluster.cli import data, rollout, train
+from cluster.cli import bench, data, rollout, train
 from engine.errors import GammonfarmError
 
 app = typer.Typer(
@@ -30,6 +30,7 @@ app.command("evaluate")(data.evaluate)
 app.command("perft")(data.perft)
 app.command("convert")(data.convert)
 app.command("benchmark")(train.benchmark)
+app.command("bench")(bench.bench)
 app.command("train")(train.train)
 app.command("doctor")(data.doctor)
 

@@ -54,11 +54,12 @@ def chosen_main(path: Path | None) -> Net:
 def chosen_nets(path: Path | None, rules: str | None = None) -> Nets:
     """The nets a command works with; warns when the main net was trained for another rule set."""
     from engine.evaluator import Nets
+    from engine.rules import rule_set
     from engine.weights import NetKind, shipped_net
 
     net = chosen_main(path)
     trained = net.description.get("rules")
-    if rules is not None and trained is not None and trained != rules:
+    if rules is not None and trained is not None and trained != rule_set(rules).name:
         log.warning("this net was trained for the rules %s; its values for %s are less sure", trained, rules)
     return Nets(net, shipped_net(NetKind.FILTER))
 

@@ -7,7 +7,7 @@ from types import TracebackType
 
 from rich.console import Console
 from rich.live import Live
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -22,6 +22,7 @@ from cluster.schemas import (
     Probabilities,
     RolloutReport,
 )
+from engine.bearoff import Bearoff, open_databases
 from engine.display import board_text
 from engine.position import Position
 from engine.stopping import StopReason
@@ -157,6 +158,24 @@ class RolloutProgress:
         if len(progress.active) < self._candidates:
             text += f", {len(progress.active)} of {self._candidates} in the race"
         return text
+
+
+def open_databases_live() -> Bearoff:
+    """The bear-off databases; where they must be built first, with a progress bar on stderr."""
+    with Progress(
+        TextColumn("building the {task.description}"),
+        BarColumn(bar_width=24),
+        console=Console(stderr=True),
+        transient=True,
+    ) as progress:
+        tasks: dict[str, TaskID] = {}
+
+        def show(name: str, done: float) -> None:
+            if name not in tasks:
+                tasks[name] = progress.add_task(name, total=1.0)
+            progress.update(tasks[name], completed=done)
+
+        return open_databases(progress=show)
 
 
 def show_evaluation(report: EvaluationReport, top: int) -> None:

@@ -114,12 +114,14 @@ def rollout(
     chosen = chosen_nets(net, rules)
     question = plan(request, Evaluator(chosen))
     warn_about_match(question.position.match.length)
-    if not json:
-        render.show_board(question.position)
     with ExitStack() as stack:
         store = stack.enter_context(open_store(settings))
+        if not json:
+            render.show_board(question.position)
 
         def start_executor() -> Executor:
+            if question.settings.uses_bearoff:
+                render.open_databases_live()  # once here, with a progress bar, rather than silently in every worker
             made = _executor(executor, workers, settings.ray_address)
             stack.callback(made.close)
             return made

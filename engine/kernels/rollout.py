@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from engine.kernels.dice import roll_index, strata
 from engine.kernels.moves import flip_into
@@ -31,6 +32,15 @@ class TrialRules(NamedTuple):
     """Half-moves after which a trial is valued at `level`; 0 = never."""
     reduce: bool
     """Whether to compute luck."""
+
+
+class FirstMoves(NamedTuple):
+    """What the first half-move of a candidate comes to, by throw (0..35); all its trials share it."""
+
+    ready: NDArray[np.bool_]  # [36]
+    luck36: NDArray[np.int64]  # [36, 5]: 36 times the luck, view of the player who rolls
+    plays: NDArray[np.int8]  # [36, 26]: after-positions
+    values: NDArray[np.int64]  # [36, 5]: outcomes at the level of the trials, view of the player who rolls
 
 
 @njit(inline="always")
@@ -73,17 +83,19 @@ def _roll_luck(board, prepared, index, engine, w, mean, actual):
 
 
 @njit(cache=True, nogil=True)
-def roll_trials(start, mover_rolls, first_trial, how, engine, w, w2, rows):
+def roll_trials(start, mover_rolls, first_trial, how, engine, w, w2, first, rows):
     """Play trials `first_trial ...` of a rollout.
 
     Args:
         start: int8[26], view of the player who rolls first. mover_rolls: whether that is the player whose view the
-            results take (else his opponent). how: TrialRules. w, w2: two work spaces. rows: int32[N, 10] out, per trial
-            the five outcomes and the luck in each of them, in 1/2**20, view of the question's mover. An estimate with
-            variance reduction is outcome - luck.
+            results take (else his opponent). how: TrialRules. w, w2: two work spaces. first: FirstMoves of this
+            candidate, filled in as they come. rows: int32[N, 10] out, per trial the five outcomes and the luck in
+            each of them, in 1/2**20, view of the question's mover. An estimate with variance reduction is outcome -
+            luck.
     """
     table = strata(how.seed)
     board = np.empty(26, dtype=np.int8)
+    play = np.empty(26, dtype=np.int8)
     luck36 = np.zeros(5, dtype=np.int64)
     mean = np.zeros(5, dtype=np.int64)
     actual = np.zeros(5, dtype=np.int64)
@@ -96,16 +108,28 @@ def roll_trials(start, mover_rolls, first_trial, how, engine, w, w2, rows):
         half_move = 0
         while True:
             index = roll_index(how.seed, trial, half_move, table)
-            prepared = prepare(board, engine, w)
+            known = half_move == 0 and first.ready[index]
+            if not known:
+                prepared = prepare(board, engine, w)
+                if how.reduce:
+                    _roll_luck(board, prepared, index, engine, w, mean, actual)
+                n = all_plays(board, prepared, index // 6 + 1, index % 6 + 1, engine, w)
+                best = choose(n, how.level, how.width, how.margin, engine, w, w2, value)
+                play[:] = w.main.plays[best]
+                if half_move == 0:
+                    first.ready[index] = True
+                    first.luck36[index] = actual
+                    first.plays[index] = play
+                    first.values[index] = value
+            else:
+                actual[:] = first.luck36[index]
+                play[:] = first.plays[index]
+                value[:] = first.values[index]
             if how.reduce:
-                _roll_luck(board, prepared, index, engine, w, mean, actual)
                 lucks = _to_mover(actual, 0, flipped)
                 for o in range(5):
                     luck36[o] += lucks[o]
-            n = all_plays(board, prepared, index // 6 + 1, index % 6 + 1, engine, w)
-            best = choose(n, how.level, how.width, how.margin, engine, w, w2, value)
             half_move += 1
-            play = w.main.plays[best]
             if half_move == how.truncate or half_move == MAX_HALF_MOVES or is_won(play) or is_known(play, engine):
                 values = _to_mover(value, ONE, flipped)
                 for o in range(5):

@@ -34,9 +34,7 @@ def integer_outcome(board: Sequence[int], net: Mapping[str, Any]) -> list[int]:
     c = 0 if facts.is_race(board) else 1
     rows = [1 + place * 31 + count + 15 for place, count in enumerate(board) if count]
     width = len(net["bias"][c])
-    active = [
-        network.clipped(net["bias"][c][j] + sum(net["table"][c][row][j] for row in rows)) for j in range(width)
-    ]
+    active = [network.clipped(net["bias"][c][j] + sum(net["table"][c][row][j] for row in rows)) for j in range(width)]
     logits = [net["last_bias"][c][o] + sum(active[j] * net["last"][c][j][o] for j in range(width)) for o in range(5)]
     return [network.sigmoid(logit) for logit in logits]
 

@@ -5,12 +5,12 @@ The nets come in as functions. Positions are tuples of 26 signed counts; outcome
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from oracles.filter import equity
 from oracles.moves import ROLLS, MovementRules, Position, legal_after_positions, own_checkers, turned_round
-from oracles.rollout import ONE, Outcome, TieError, Values, other_view
+from oracles.rollout import ONE, Outcome, TieError, Values, nobody_knows, other_view
 
 
 class Searcher(NamedTuple):
@@ -23,6 +23,8 @@ class Searcher(NamedTuple):
     keep: int
     utility: Sequence[int]
     rules: MovementRules
+    settled: Callable[[Position], bool] = nobody_knows
+    """Positions whose value is all that matters: which of two with the same is reached makes no difference."""
 
     def likely(self, position: Position, roll: tuple[int, int]) -> list[Position]:
         """The plays that the main net looks at."""
@@ -44,6 +46,9 @@ class Searcher(NamedTuple):
         plays = self.likely(position, roll)
         outcomes = self.values(plays)
         keys = [(equity(o, self.utility), -own_checkers(play)) for o, play in zip(outcomes, plays, strict=True)]
+        tied = [i for i, k in enumerate(keys) if k == max(keys)]
+        if len({tuple(outcomes[i]) for i in tied}) == 1 and all(self.settled(plays[i]) for i in tied):
+            return plays[tied[0]], outcomes[tied[0]]
         best = unique_best(keys)
         return plays[best], outcomes[best]
 
@@ -73,9 +78,7 @@ class SecondPly(NamedTuple):
         """(after-position, outcome at 2-ply) of the play to make. Ties go to bearing off more, then to 1-ply."""
         s = self.searcher
         plays = sorted(legal_after_positions(position, roll, s.rules))
-        ranked = sorted(
-            zip([equity(o, s.utility) for o in s.values(plays)], plays, strict=True), key=lambda p: -p[0]
-        )
+        ranked = sorted(zip([equity(o, s.utility) for o in s.values(plays)], plays, strict=True), key=lambda p: -p[0])
         looked_at = [p for p in ranked[: self.width] if p[0] >= ranked[0][0] - self.margin]
         following = ranked[len(looked_at) : len(looked_at) + 1]
         if following and following[0][0] == looked_at[-1][0]:

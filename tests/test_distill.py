@@ -1,0 +1,134 @@
+"""Distillation: a tiny filter net is made from a teacher, the same every time, and learns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from nets import random_net
+
+from engine.board import START
+from engine.errors import InputError
+from engine.evaluator import Evaluator, Nets
+from engine.kernels.filter import FILTER_ROWS
+from engine.rules import INTERNATIONAL
+from engine.weights import NetKind, load_net, quantise_filter, save_net
+from training.distill import Distillation
+from training.recipe import DistillRecipe, TdRecipe, load_recipe
+from training.run import Status, run_recipe
+
+TEACHER = random_net(5)
+TINY = DistillRecipe(
+    name="tiny-filter", method="distill", width=32, games=40, games_per_round=20, batch=256, learning_rate=3e-3, seed=3
+)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread() -> Iterator[None]:
+    """Sums in Torch in one order."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Status]]:
+    """The net's file, and what was shown while it was made."""
+    shown: list[Status] = []
+    path = run_recipe(TINY, tmp_path_factory.mktemp("distil"), shown.append, teacher=TEACHER)
+    return path, shown
+
+
+def test_a_recipe_leaves_a_filter_net_that_names_its_teacher(made: tuple[Path, list[Status]]) -> None:
+    path, _ = made
+    net = load_net(path, NetKind.FILTER)
+    assert [file.name for file in path.parent.iterdir()] == ["tiny-filter.safetensors"]
+    assert (net.kind, net.width) == (NetKind.FILTER, 32)
+    assert net.description["teacher"] == TEACHER.digest
+    assert net.description["recipe"] == "tiny-filter"
+    assert np.isfinite(quantise_filter(net).table).all()
+    assert len(Evaluator(Nets(TEACHER, net)).plays(START, (3, 1), INTERNATIONAL)[0]) == 16
+
+
+def test_loss_falls(made: tuple[Path, list[Status]]) -> None:
+    losses = [status.loss for status in made[1]]
+    assert [status.rounds for status in made[1]] == [1, 2]
+    assert [status.games for status in made[1]] == [20, 40]
+    assert 0 < losses[1] < losses[0]
+
+
+def test_the_same_recipe_and_teacher_make_the_same_net(made: tuple[Path, list[Status]], tmp_path: Path) -> None:
+    digest = load_net(made[0], NetKind.FILTER).digest
+    again = run_recipe(TINY, tmp_path, lambda _: None, teacher=TEACHER)
+    assert load_net(again, NetKind.FILTER).digest == digest
+
+
+def test_another_seed_or_teacher_makes_another_net() -> None:
+    digests = set()
+    for recipe, teacher in ((TINY, TEACHER), (TINY.model_copy(update={"seed": 4}), TEACHER), (TINY, random_net(6))):
+        distillation = Distillation(recipe, teacher)
+        next(distillation.rounds())
+        digests.add(distillation.net().digest)
+    assert len(digests) == 3
+
+
+def test_rows_of_empty_places_stay_zero(made: tuple[Path, list[Status]]) -> None:
+    table = load_net(made[0], NetKind.FILTER).arrays["table"].reshape(2, FILTER_ROWS, 32)
+    assert not table[:, 0].any()
+    assert table[:, 1:].any(axis=(1, 2)).all()
+
+
+def test_a_net_of_one_kind_is_refused_as_the_other(made: tuple[Path, list[Status]], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a main net"):
+        load_net(made[0])
+    path = tmp_path / "main.safetensors"
+    save_net(TEACHER, path)
+    assert load_net(path).digest == TEACHER.digest
+    with pytest.raises(InputError, match="a filter net"):
+        load_net(path, NetKind.FILTER)
+
+
+def test_a_distillation_needs_a_teacher_and_takes_no_options_of_td(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="teacher"):
+        run_recipe(TINY, tmp_path / "out", lambda _: None)
+    with pytest.raises(InputError, match="resume"):
+        run_recipe(TINY, tmp_path / "out", lambda _: None, teacher=TEACHER, resume=True)
+    with pytest.raises(InputError, match="benchmark"):
+        run_recipe(TINY, tmp_path / "out", lambda _: None, teacher=TEACHER, benchmark=tmp_path / "file")
+    assert not (tmp_path / "out").exists()
+
+
+def recipe_file(folder: Path, text: str) -> Path:
+    """A recipe on disk."""
+    path = folder / "some.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_method_says_which_kind_of_recipe_it_is(tmp_path: Path) -> None:
+    sizes = 'name = "some"\ngames = 40\ngames_per_round = 20\n'
+    assert isinstance(load_recipe(recipe_file(tmp_path, sizes)), TdRecipe)
+    assert isinstance(load_recipe(recipe_file(tmp_path, sizes + 'method = "td"\n')), TdRecipe)
+    distil = load_recipe(recipe_file(tmp_path, sizes + 'method = "distill"\nwidth = 32\n'))
+    assert distil == DistillRecipe(name="some", method="distill", games=40, games_per_round=20, width=32)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ('method = "magic"\n', "one of td, distill"),
+        ('method = "distill"\ntd_lambda = 0.5\n', "td_lambda"),
+        ('method = "distill"\nwidth = 33\n', "width"),
+        ('method = "distill"\nwidth = 512\n', "width"),
+        ('method = "distill"\ngames = 30\ngames_per_round = 20\n', "multiple of games_per_round"),
+    ],
+)
+def test_a_recipe_that_does_not_fit_its_method_names_the_field(tmp_path: Path, text: str, named: str) -> None:
+    sizes = 'name = "some"\n' + ("" if "games" in text else "games = 40\ngames_per_round = 20\n")
+    with pytest.raises(InputError, match=r"some\.toml") as caught:
+        load_recipe(recipe_file(tmp_path, sizes + text))
+    assert named in str(caught.value)
