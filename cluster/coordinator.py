@@ -73,13 +73,14 @@ class _Rows:
         self.question = question
         self._rows = {c.series: np.zeros((question.trials, ROW), dtype=np.int32) for c in question.candidates}
         self.known: dict[str, list[TrialRange]] = {c.series: [] for c in question.candidates}
+        """What is there, by series: rising ranges that neither overlap nor touch."""
 
     def add(self, series: str, trials: TrialRange, rows: TrialRows) -> None:
         """Take in the rows of a range; what lies beyond the question's trials is left out."""
         stop = min(trials.stop, self.question.trials)
         if stop > trials.first:
             self._rows[series][trials.first : stop] = rows[: stop - trials.first]
-            self.known[series].append(trials)
+            self.known[series] = planner.joined([*self.known[series], trials])
 
     def complete(self, active: Sequence[int], trials: TrialRange) -> bool:
         """Whether all these candidates have all these trials."""
@@ -89,6 +90,31 @@ class _Rows:
         """Of some candidates over a complete range."""
         parts = [self._rows[self.question.candidates[i].series][trials.first : trials.stop] for i in active]
         return Tally.of(parts, self.question.rules)
+
+
+class _Meter:
+    """What the progress display needs, kept up to date block by block."""
+
+    def __init__(self, rows: _Rows, blocks: Sequence[TrialRange]) -> None:
+        self._rows = rows
+        self._blocks = blocks
+        self._open = dict.fromkeys(blocks)
+        self._next = 0
+        self._active: tuple[int, ...] = ()
+        self._tally = Tally.empty(0)
+
+    def read(self, active: tuple[int, ...], ran: set[TrialRange], computed: int) -> Progress:
+        """The progress with these candidates in contention."""
+        if active != self._active:
+            self._active, self._next, self._tally = active, 0, Tally.empty(len(active))
+        for block in [block for block in self._open if self._rows.complete(active, block)]:
+            del self._open[block]
+        while self._next < len(self._blocks) and self._blocks[self._next] not in self._open:
+            self._tally = self._tally.merge(self._rows.tally(active, self._blocks[self._next]))
+            self._next += 1
+        done = len(self._blocks) - len(self._open)
+        from_cache = done - sum(block not in self._open for block in ran)
+        return Progress(done, len(self._blocks), from_cache, self._tally.trials, active, self._tally, computed)
 
 
 class _Race:
@@ -211,7 +237,8 @@ class RolloutRun:
         blocks = planner.blocks_of(question)
         ran: set[TrialRange] = set()
         executor_name, workers, retries, computed = "none", 0, 0, 0
-        on_progress(self._progress(rows, race, blocks, ran, computed))
+        meter = _Meter(rows, blocks)
+        on_progress(meter.read(race.active, ran, computed))
         if race.stop is None:
             executor = executor_for()
             executor_name, workers = str(executor.describe().get("executor", "unknown")), executor.workers
@@ -222,7 +249,7 @@ class RolloutRun:
                     computed += task.count * len(task.candidates)
                     self._keep(task, completed.output.rows, rows)
                     race.advance()
-                    progress = self._progress(rows, race, blocks, ran, computed)
+                    progress = meter.read(race.active, ran, computed)
                     self._job = replace(self._job, blocks_done=progress.blocks_done, updated=time.time())
                     on_progress(progress)
                     if race.stop is not None:
@@ -246,19 +273,6 @@ class RolloutRun:
             workers=workers,
             retries=retries,
         )
-
-    def _progress(
-        self, rows: _Rows, race: _Race, blocks: Sequence[TrialRange], ran: set[TrialRange], computed: int
-    ) -> Progress:
-        done = [block for block in blocks if rows.complete(race.active, block)]
-        contiguous = 0
-        for block in done:
-            if block.first != contiguous:
-                break
-            contiguous = block.stop
-        tally = rows.tally(race.active, TrialRange(0, contiguous)) if contiguous else Tally.empty(len(race.active))
-        from_cache = sum(block not in ran for block in done)
-        return Progress(len(done), len(blocks), from_cache, contiguous, race.active, tally, computed)
 
     def _report(
         self,

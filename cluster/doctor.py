@@ -59,10 +59,10 @@ def _space(settings: Settings) -> str:
 
 
 def _net() -> str:
-    from engine.weights import shipped_net
+    from engine.weights import NetKind, shipped_net
 
     net = shipped_net()
-    return f"digest {net.digest}, {net.description.get('games', '?')} games of self-play"
+    return f"main {net.digest} ({net.description.get('games', '?')} games), filter {shipped_net(NetKind.FILTER).digest}"
 
 
 def _kernels() -> str:

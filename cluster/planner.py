@@ -81,6 +81,8 @@ def plan(request: RolloutRequest, evaluator: Evaluator) -> RolloutQuestion:
         PlannedCandidate(play, start, series_key(net, settings, start))
         for play, start in _candidates(request, position, rules, evaluator)
     )
+    # One order for one set of candidates, whatever order they were named in.
+    candidates = tuple(sorted(candidates, key=lambda c: c.series))
     stop = StopRules(request.trials, request.checkpoint, request.stop_se, request.stop_confidence, request.race)
     key = _hash(
         {
@@ -164,6 +166,18 @@ def missing_ranges(known: Sequence[TrialRange], within: TrialRange) -> list[Tria
     if at < within.stop:
         gaps.append(TrialRange(at, within.stop - at))
     return gaps
+
+
+def joined(ranges: Sequence[TrialRange]) -> list[TrialRange]:
+    """The same trials as rising ranges that neither overlap nor touch."""
+    whole: list[TrialRange] = []
+    for trials in sorted(ranges):
+        if whole and trials.first <= whole[-1].stop:
+            first = whole[-1].first
+            whole[-1] = TrialRange(first, max(whole[-1].stop, trials.stop) - first)
+        else:
+            whole.append(trials)
+    return whole
 
 
 def blocks_of(question: RolloutQuestion, within: TrialRange | None = None) -> list[TrialRange]:

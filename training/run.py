@@ -56,6 +56,8 @@ def run_recipe(
         InputError: options that don't fit the recipe; see also `TrainingRun`.
     """
     if isinstance(recipe, TdRecipe):
+        if teacher is not None:
+            raise InputError("teacher", teacher.digest, "a distill recipe (a td recipe learns from itself)")
         run = TrainingRun(recipe, folder, resume=resume, tracking_uri=tracking_uri, benchmark=benchmark)
         return run.run(show)
     if teacher is None:

@@ -72,7 +72,9 @@ class TdTraining:
 
     def _restore(self, checkpoint: Checkpoint) -> None:
         saved = TdRecipe.model_validate(checkpoint.recipe)
-        if saved.model_copy(update={"checkpoint_every": self.recipe.checkpoint_every}) != self.recipe:
+        # How often to save, and where the first weights lay, don't matter any more.
+        same = {"checkpoint_every": self.recipe.checkpoint_every, "start_from": self.recipe.start_from}
+        if saved.model_copy(update=same) != self.recipe:
             raise InputError("recipe", self.recipe.name, "the recipe that the checkpoint was made with")
         own = {name.removeprefix("model."): t for name, t in checkpoint.tensors.items() if name.startswith("model.")}
         self.model.load_state_dict(own)
@@ -93,6 +95,8 @@ class TdTraining:
         """The net as it stands."""
         description = {"recipe": self.recipe.name, "rules": self.rules.name, "seed": str(self.recipe.seed)}
         description["games"] = str(self.done * self.recipe.games_per_round)
+        if self.recipe.start_from is not None:
+            description["start"] = load_net(self.recipe.start_from).digest
         return self._as_net(self._weights(), description)
 
     def rounds(self) -> Iterator[Round]:

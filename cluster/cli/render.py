@@ -43,7 +43,8 @@ def _out() -> Console:
 
 
 def _percent(p: Probabilities) -> list[str]:
-    return [f"{100 * value:.2f}" for value in p.values()]
+    # Tiny negative estimates would print as -0.00.
+    return [f"{100 * value:.2f}".replace("-0.00", "0.00") for value in p.values()]
 
 
 def _table(*heads: str) -> Table:

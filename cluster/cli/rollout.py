@@ -48,7 +48,7 @@ def rollout(
         bool, typer.Option("--variance-reduction/--no-variance-reduction", help="Subtract the luck of the dice.")
     ] = True,
     bearoff: Annotated[
-        bool, typer.Option("--bearoff/--no-bearoff", help="End trials, exactly, in the bear-off databases.")
+        bool, typer.Option("--bearoff/--no-bearoff", help="End trials in the bear-off databases.")
     ] = True,
     race: Annotated[bool, typer.Option("--race", help="No more trials for candidates that are beaten.")] = False,
     stop_se: Annotated[
@@ -112,7 +112,7 @@ def rollout(
     )
     settings = load_settings()
     chosen = chosen_nets(net, rules)
-    question = plan(request, Evaluator(chosen))
+    question = plan(request, Evaluator(chosen, render.open_databases_live().arrays))
     warn_about_match(question.position.match.length)
     with ExitStack() as stack:
         store = stack.enter_context(open_store(settings))
@@ -120,8 +120,6 @@ def rollout(
             render.show_board(question.position)
 
         def start_executor() -> Executor:
-            if question.settings.uses_bearoff:
-                render.open_databases_live()  # once here, with a progress bar, rather than silently in every worker
             made = _executor(executor, workers, settings.ray_address)
             stack.callback(made.close)
             return made

@@ -42,7 +42,7 @@ def train(
             loaded,
             folder,
             lambda s: display.show(s.rounds, s.games, s.loss, s.games_per_s, s.samples_per_s, s.score),
-            teacher=None if isinstance(loaded, TdRecipe) else chosen_main(teacher),
+            teacher=chosen_main(teacher) if teacher or not isinstance(loaded, TdRecipe) else None,
             resume=resume,
             tracking_uri=settings.tracking_uri,
             benchmark=benchmark,
@@ -61,7 +61,7 @@ def benchmark(
     json: JsonOption = False,
 ) -> None:
     """Score a net's checker play on recorded decisions: equity lost per decision, with a 95 % interval."""
-    from cluster.cli.render import show_benchmark
+    from cluster.cli.render import open_databases_live, show_benchmark
     from cluster.filters import load_filter
     from cluster.schemas import BenchmarkReport, CheckerBenchmark
     from engine.errors import InputError
@@ -72,7 +72,8 @@ def benchmark(
         raise InputError("limit", limit, "a whole number of at least 1")
     chosen = chosen_nets(net)
     started = time.perf_counter()
-    score = score_checker(Evaluator(chosen), read_decisions(file, limit), level, load_filter(filter))
+    evaluator = Evaluator(chosen, open_databases_live().arrays)
+    score = score_checker(evaluator, read_decisions(file, limit), level, load_filter(filter))
     report = BenchmarkReport(
         file=file.name,
         net=chosen.digest,

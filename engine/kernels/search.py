@@ -53,43 +53,40 @@ def value2(after, engine, w, outcome):
 
 
 @njit
-def _value3(after, engine, w, w2, outcome):
-    """3-ply: the mean over the 21 replies, each valued at 2-ply."""
-    if is_won(after):
-        final_outcome(after, outcome)
-        return
-    board = np.empty(26, dtype=np.int8)
-    total = np.zeros(5, dtype=np.int64)
-    reply = np.empty(5, dtype=np.int64)
-    flip_into(after, board)
-    prepared = prepare(board, engine, w)
-    for high in range(1, 7):
-        for low in range(1, high + 1):
-            n = likely_plays(board, prepared, high, low, engine, w)
-            best = best_of(n, w.main)
-            value2(w.main.plays[best], engine, w2, reply)
-            _add_inverted(reply, 1 if high == low else 2, total)
-    _mean(total, outcome)
+def _replies_at_2(after, engine, spaces, outcome):
+    value2(after, engine, spaces[0], outcome)
 
 
-@njit
-def _value4(after, engine, w, w3, w2, outcome):
-    """4-ply: the mean over the 21 replies, each valued at 3-ply."""
-    if is_won(after):
-        final_outcome(after, outcome)
-        return
-    board = np.empty(26, dtype=np.int8)
-    total = np.zeros(5, dtype=np.int64)
-    reply = np.empty(5, dtype=np.int64)
-    flip_into(after, board)
-    prepared = prepare(board, engine, w)
-    for high in range(1, 7):
-        for low in range(1, high + 1):
-            n = likely_plays(board, prepared, high, low, engine, w)
-            best = best_of(n, w.main)
-            _value3(w.main.plays[best], engine, w3, w2, reply)
-            _add_inverted(reply, 1 if high == low else 2, total)
-    _mean(total, outcome)
+def _one_roll_deeper(value_of_reply):
+    """The value of an after-position as the mean over the 21 replies, each valued by `value_of_reply`.
+
+    `spaces` is a tuple of work spaces: the first for this node, the others for the nodes below it.
+    """
+
+    @njit
+    def value(after, engine, spaces, outcome):
+        if is_won(after):
+            final_outcome(after, outcome)
+            return
+        w = spaces[0]
+        board = np.empty(26, dtype=np.int8)
+        total = np.zeros(5, dtype=np.int64)
+        reply = np.empty(5, dtype=np.int64)
+        flip_into(after, board)
+        prepared = prepare(board, engine, w)
+        for high in range(1, 7):
+            for low in range(1, high + 1):
+                n = likely_plays(board, prepared, high, low, engine, w)
+                best = best_of(n, w.main)
+                value_of_reply(w.main.plays[best], engine, spaces[1:], reply)
+                _add_inverted(reply, 1 if high == low else 2, total)
+        _mean(total, outcome)
+
+    return value
+
+
+_value3 = _one_roll_deeper(_replies_at_2)
+_value4 = _one_roll_deeper(_value3)
 
 
 @njit
@@ -145,6 +142,6 @@ def value_after(after, level, engine, w4, w3, w2, outcome):
     elif level == 2:
         value2(after, engine, w2, outcome)
     elif level == 3:
-        _value3(after, engine, w3, w2, outcome)
+        _value3(after, engine, (w3, w2), outcome)
     else:
-        _value4(after, engine, w4, w3, w2, outcome)
+        _value4(after, engine, (w4, w3, w2), outcome)
