@@ -253,7 +253,7 @@ class SearchSpeed(Model):
     """Ranking all plays of a position."""
 
     ms_per_position: dict[str, float]
-    """By level (plies counted from 1), the mean over the positions; "4" over every fourth one."""
+    """By level (plies counted from 1), the mean over the positions; "4" over every eighth one."""
     ratio: dict[str, float] | None = None
 
 
@@ -297,7 +297,7 @@ class BenchPositionsReport(Model):
     plays: tuple[str, ...]
     """The plays that were rolled out; none where no part needed them."""
     trials: int
-    """Of each play."""
+    """Of each play in `rollout`; `scaling` plays fewer."""
 
 
 class BenchReport(Model):

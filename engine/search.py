@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board import Board, borne_off
+from engine.board import Board
 from engine.errors import InputError, InternalError
-from engine.evaluator import Evaluator, Valuation, valuation
+from engine.evaluator import Evaluator, Valuation
 from engine.kernels.network import ONE
 from engine.kernels.search import HIGHEST_LEVEL
 from engine.rules import RuleSet
@@ -65,9 +65,16 @@ def check_level(level: int) -> None:
 class _Candidate:
     after: NDArray[np.int8]
     order: int
+    left: int
+    """The mover's checkers that are still on the board."""
     outcome: NDArray[np.int64]
     equity: int
     level: int
+
+    def value(self) -> Valuation:
+        """In floating point; the numbers are multiples of 1/2**20, so nothing is rounded."""
+        win, gammon, backgammon, lose_gammon, lose_backgammon = (p / ONE for p in self.outcome.tolist())
+        return Valuation((win, gammon, backgammon, lose_gammon, lose_backgammon), self.equity / ONE)
 
 
 def rank_plays(
@@ -88,8 +95,9 @@ def rank_plays(
     """
     check_level(level)
     afters, outcomes = evaluator.plays(board, dice, rules)
-    equities = outcomes @ rules.utility - ONE
-    plays = [_Candidate(afters[i], i, outcomes[i], int(equities[i]), 1) for i in range(len(afters))]
+    equities = (outcomes @ rules.utility - ONE).tolist()
+    left = np.maximum(afters, 0).sum(axis=1).tolist()
+    plays = [_Candidate(afters[i], i, left[i], outcomes[i], equities[i], 1) for i in range(len(afters))]
     if level > 1 and move_filter is None:
         raise InternalError("a search needs a move filter")
     steps = move_filter.for_level(level) if move_filter else ()
@@ -102,8 +110,8 @@ def rank_plays(
             play.outcome = evaluator.after_position(play.after, rules, target)
             play.equity = int(play.outcome @ rules.utility) - ONE
             play.level = target
-    return [RankedPlay(np.array(p.after), valuation(p.outcome / ONE, rules), p.level) for p in _sorted(plays)]
+    return [RankedPlay(p.after, p.value(), p.level) for p in _sorted(plays)]
 
 
 def _sorted(plays: Iterable[_Candidate]) -> list[_Candidate]:
-    return sorted(plays, key=lambda p: (-p.level, -p.equity, -borne_off(p.after)[0], p.order))
+    return sorted(plays, key=lambda p: (-p.level, -p.equity, p.left, p.order))

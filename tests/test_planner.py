@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, permutations
 from typing import Any
 
 import numpy as np
@@ -176,7 +176,7 @@ def test_trials_block_and_number_of_candidates_leave_the_series_alone(evaluator:
     many = plan(request(trials=1296, block=216), evaluator)
     assert [c.series for c in few.candidates] == [c.series for c in many.candidates]
     one = plan(request(plays=("24/13",)), evaluator)
-    assert one.candidates[0].series == few.candidates[0].series
+    assert {c.series for c in one.candidates} < {c.series for c in few.candidates}
 
 
 def test_the_key_of_a_question_depends_on_trials_but_not_on_the_block_size(evaluator: Evaluator) -> None:
@@ -248,7 +248,7 @@ def test_the_same_question_in_other_words_has_the_same_key(evaluator: Evaluator)
 
 def test_named_plays_are_the_candidates_in_standard_notation(evaluator: Evaluator) -> None:
     asked = plan(request(plays=("24/18/13", "13/7 13/8")), evaluator)
-    assert [c.play for c in asked.candidates] == ["24/13", "13/8 13/7"]
+    assert sorted(str(c.play) for c in asked.candidates) == ["13/8 13/7", "24/13"]
     assert not any(c.start.mover_rolls for c in asked.candidates)
 
 
@@ -258,8 +258,16 @@ def test_without_plays_the_best_by_1_ply_are_the_candidates(evaluator: Evaluator
     assert position.dice is not None
     best = rank_plays(evaluator, position.board, position.dice, INTERNATIONAL)[:3]
     assert len(asked.candidates) == 3
-    for candidate, ranked in zip(asked.candidates, best, strict=True):
-        assert np.array_equal(flip(candidate.start.board), ranked.after)
+    found = {flip(candidate.start.board).tobytes() for candidate in asked.candidates}
+    assert found == {ranked.after.tobytes() for ranked in best}
+
+
+def test_the_order_in_which_plays_are_named_changes_nothing(evaluator: Evaluator) -> None:
+    plays = ("24/13", "13/8 13/7", "24/18 13/8")
+    asked = [plan(request(plays=order), evaluator) for order in permutations(plays)]
+    assert len({one.key for one in asked}) == 1
+    assert len({tuple(c.play for c in one.candidates) for one in asked}) == 1
+    assert [c.series for c in asked[0].candidates] == sorted(c.series for c in asked[0].candidates)
 
 
 def test_more_candidates_than_plays_takes_all_plays(evaluator: Evaluator) -> None:

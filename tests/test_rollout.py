@@ -132,6 +132,21 @@ def test_a_trial_does_not_depend_on_the_range_it_is_computed_in(settings: Rollou
     assert whole.shape == (12, ROW)
 
 
+@pytest.mark.parametrize("level", [1, 2])
+def test_what_a_roller_has_played_before_changes_no_trial(level: int) -> None:
+    # A roller remembers the first half-moves of candidates: every setting here shares the board with the others.
+    roller = Roller(Nets(NET))
+    questions = [
+        (candidate, plain_settings(rules, seed=seed, level=level, truncate=truncate, variance_reduction=reduce))
+        for candidate in (Candidate.before_roll(CONTACT), Candidate(CONTACT, mover_rolls=False))
+        for rules in (INTERNATIONAL, TAVLA, rule_set("tavla+hit-and-run-ban"))
+        for seed, truncate, reduce in ((1, 1, True), (2, 2, True), (1, 2, False), (1, 1, False), (2, 1, True))
+    ]
+    for candidate, settings in (*questions, *reversed(questions)):
+        expected = Roller(Nets(NET)).trials(candidate, settings, 30, 3)
+        assert roller.trials(candidate, settings, 30, 3).tobytes() == expected.tobytes()
+
+
 def test_other_seeds_and_nets_give_other_trials() -> None:
     candidate = Candidate.before_roll(CONTACT)
     rows = [ROLLER.trials(candidate, plain_settings(INTERNATIONAL, seed=s, truncate=4), 0, 20) for s in range(3)]

@@ -24,9 +24,10 @@ from engine.tally import Tally
 NETS = Nets(random_net(4), random_filter(1))
 FORCED = rule_set("international+forced-bear-off")
 
-# Before the roll: one step from the databases, a race that is home soon, and a bear-off of all thirty checkers.
+# Before the roll: one step from the databases, a race that is home soon, and bear-offs with and without gammons.
 NEARLY_HOME = make_board([0, 1, 0, 0, 1, 1, 1, 1] + [0] * 12 + [0, -2, 0, -1, -1, 0])
 RACE = make_board([0, 0, 0, 1, 0, 2, 2, 1, 1] + [0] * 7 + [-1, -1, 0, -2, -1, -1, 0, -1, 0, 0])
+GAMMONISH = make_board([0, 2] + [0] * 17 + [-15] + [0] * 6)
 ALL_HOME = make_board([0, 3, 3, 3, 2, 2, 2] + [0] * 12 + [-2, -2, -2, -3, -3, -3, 0])
 
 
@@ -86,16 +87,28 @@ def test_trials_end_in_the_databases_with_their_exact_outcome(
     assert not set(rows[:, 0].tolist()) <= {0, ONE}  # no game was played out
 
 
-def test_a_bear_off_of_all_checkers_ends_after_one_play_with_its_gammons(databases: Bearoff) -> None:
-    nets = Nets(NETS.main)
-    known = Known(databases, nets)
-    candidate = Candidate.before_roll(ALL_HOME)
-    rows = Roller(nets, databases.arrays).trials(candidate, RolloutSettings(INTERNATIONAL, seed=5), 0, 36)
-    assert rows.tolist()[:4] == oracle_rows(known, candidate, 5, range(4))
-    # All luck is in the one roll: without it every trial is the mean.
-    reduced = rows[:, :5].astype(int) - rows[:, 5:]
-    assert np.abs(reduced - reduced[0]).max() <= 1
-    assert np.abs(rows[:, :5].mean(axis=0) - reduced[0]).max() <= 1
+@pytest.mark.parametrize("board", [ALL_HOME, GAMMONISH], ids=["all home", "gammonish"])
+@pytest.mark.parametrize("level", [1, 2])
+def test_a_bear_off_is_settled_without_a_roll(databases: Bearoff, board: Board, level: int) -> None:
+    known = Known(databases, NETS)
+    after, before = as_position(board), plain.turned_round(as_position(board))
+    roller = Roller(NETS, databases.arrays)
+    settings = RolloutSettings(INTERNATIONAL, seed=5, level=level)
+    # After a play that led here, and before the roll of a player who came here: the opponent moved last.
+    (outcome, opponents), _ = known.look_up([after, before])
+    assert roller.trials(Candidate.after_play(board), settings, 0, 3).tolist() == [[*outcome, 0, 0, 0, 0, 0]] * 3
+    win, gammon, backgammon, lose_gammon, lose_backgammon = opponents
+    turned = [ONE - win, lose_gammon, lose_backgammon, gammon, backgammon, 0, 0, 0, 0, 0]
+    assert roller.trials(Candidate.before_roll(board), settings, 0, 3).tolist() == [turned] * 3
+    assert bool(outcome[1]) is (board is GAMMONISH)
+
+
+@pytest.mark.parametrize("bearoff", [True, False])
+def test_a_play_that_wins_is_settled_without_a_roll(databases: Bearoff, bearoff: bool) -> None:
+    won = np.array([0] * 19 + [-3, -3, -3, -2, -2, -2, 0], dtype=np.int8)
+    settings = RolloutSettings(INTERNATIONAL, seed=5, bearoff=bearoff)
+    rows = Roller(NETS, databases.arrays).trials(Candidate.after_play(won), settings, 0, 2)
+    assert rows.tolist() == [[ONE, ONE, 0, 0, 0, 0, 0, 0, 0, 0]] * 2
 
 
 def test_small_databases_are_met_later_than_full_ones(databases: Bearoff, tmp_path: object) -> None:

@@ -40,6 +40,8 @@ def measure_scaling(nets: Nets, afters: list[Board], effort: Effort) -> ScalingF
     walls: list[Figure] = []
     memory: list[float] = []
     spec = rollout_workers(nets)
+    # Compiled here where that is needed: a worker that compiles keeps the compiler in its memory.
+    spec.build(spec.weights).run(next(_tasks(afters, 1)))
     for workers in (1, 2):
         with closing(RayExecutor(workers)) as executor:
 

@@ -68,7 +68,8 @@ def bench(
 ) -> None:
     """Measure how fast this machine is: PART is leaf, plays, search, rollout, selfplay, scaling or all.
 
-    Figures are medians of repeated runs, those of one core by processor time. Each part takes at most 45 seconds.
+    Figures are medians of repeated runs, those of one core by processor time.
+    A part takes at most 45 seconds where the machine is free.
     """
     from cluster.bench.gnubg import find_gnubg
     from cluster.bench.measure import Effort
@@ -119,7 +120,8 @@ def _show(report: BenchReport) -> None:
     p = report.positions
     out.print(f"\nnet {report.net}; searches and rollouts on {p.count} positions ({p.source})", markup=False)
     if p.plays:
-        out.print(f"rolled out: {' and '.join(p.plays)} in {p.problem}, {p.trials:,} trials each", markup=False)
+        trials = f", {p.trials:,} trials each" if report.rollout else ""
+        out.print(f"rolled out: {' and '.join(p.plays)} in {p.problem}{trials}", markup=False)
     pinned = "not pinned" if report.pinned_core is None else f"pinned to core {report.pinned_core}"
     load = "" if report.load_average is None else f", load average {report.load_average:.1f}"
     rival = f", against GNU Backgammon {report.gnubg_version}" if report.gnubg_version else ""

@@ -112,10 +112,13 @@ def rollout(
     )
     settings = load_settings()
     chosen = chosen_nets(net, rules)
-    question = plan(request, Evaluator(chosen, render.open_databases_live().arrays))
+    question = plan(request, Evaluator(chosen))
     warn_about_match(question.position.match.length)
     with ExitStack() as stack:
         store = stack.enter_context(open_store(settings))
+        if question.settings.uses_bearoff:
+            # Only now that the question makes sense and the store is there: the first time they must be built.
+            question = plan(request, Evaluator(chosen, render.open_databases_live().arrays))
         if not json:
             render.show_board(question.position)
 

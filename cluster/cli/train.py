@@ -72,8 +72,10 @@ def benchmark(
         raise InputError("limit", limit, "a whole number of at least 1")
     chosen = chosen_nets(net)
     started = time.perf_counter()
+    decisions = list(read_decisions(file, limit))
+    move_filter = load_filter(filter)
     evaluator = Evaluator(chosen, open_databases_live().arrays)
-    score = score_checker(evaluator, read_decisions(file, limit), level, load_filter(filter))
+    score = score_checker(evaluator, iter(decisions), level, move_filter)
     report = BenchmarkReport(
         file=file.name,
         net=chosen.digest,

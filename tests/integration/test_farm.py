@@ -31,6 +31,7 @@ from cluster.redis_store import open_store
 from cluster.schemas import DoctorReport, RolloutReport, RolloutRequest
 from cluster.settings import Settings
 from cluster.store import JobState, MemoryStore
+from engine.bearoff import Bearoff
 from engine.evaluator import Evaluator
 
 if TYPE_CHECKING:
@@ -52,8 +53,24 @@ BEAR_OFF = "XGID=-BBB" + "-" * 18 + "bbb-:0:0:1:21:0:0:0:0:10"
 SMALL = ("rollout", BEAR_OFF, "--candidates", "2", "--trials", "36", "--json")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def shared_databases(session_home: Path, databases: Bearoff) -> Path:
+    """So that not every folder's first command builds them."""
+    return session_home / "bearoff"
+
+
+def lend_databases(home: Path) -> None:
+    """Let a data folder use those of the session."""
+    shared = Path(os.environ["GAMMONFARM_HOME"]) / "bearoff"
+    if not (home / "bearoff").exists():
+        home.mkdir(exist_ok=True)
+        (home / "bearoff").symlink_to(shared)
+
+
 def start(home: Path, *arguments: str, **variables: str) -> subprocess.Popen[str]:
     """A command in a process of its own, with its own data folder; MLflow is off unless `variables` say otherwise."""
+    if arguments[0] == "rollout":
+        lend_databases(home)
     return subprocess.Popen(
         [sys.executable, "-m", "cluster.cli.main", *arguments],
         cwd=ROOT,
@@ -107,7 +124,9 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The answer of one process without Ray."""
     out = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out):
-        patch.setenv("GAMMONFARM_HOME", str(tmp_path_factory.mktemp("inline")))
+        inline = tmp_path_factory.mktemp("inline")
+        lend_databases(inline)
+        patch.setenv("GAMMONFARM_HOME", str(inline))
         patch.setenv("GAMMONFARM_MLFLOW_URI", "off")
         assert main([*QUESTION, "--executor", "inline"]) == 0
     return exact(json.loads(out.getvalue()))
@@ -198,6 +217,7 @@ def test_doctor_finds_everything_in_order(tmp_path: Path) -> None:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    lend_databases(tmp_path / "home")
     monkeypatch.setenv("GAMMONFARM_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
 
@@ -294,4 +314,4 @@ def test_switched_off_mlflow_records_nothing(
     monkeypatch.setattr("training.tracking._client", never)
     assert rollout(capsys).provenance.blocks == 1
     assert not (home / "mlflow.db").exists()
-    assert sorted(path.name for path in home.iterdir()) == ["redis"]
+    assert sorted(path.name for path in home.iterdir()) == ["bearoff", "redis"]
