@@ -16,6 +16,7 @@ from cluster.planner import (
     PlannedCandidate,
     RolloutQuestion,
     blocks_of,
+    joined,
     missing_ranges,
     missing_tasks,
     plan,
@@ -67,6 +68,14 @@ def test_known_and_missing_ranges_cover_exactly_what_was_asked(known: list[Trial
     assert missing == sorted(set(range(within.first, within.stop)) - there)
     # Neighbouring gaps would be two tasks where one will do.
     assert all(first.stop < second.first for first, second in pairwise(gaps))
+
+
+@given(ranges=st.lists(RANGES, max_size=8))
+def test_joined_ranges_hold_the_same_trials_in_as_few_ranges_as_will_do(ranges: list[TrialRange]) -> None:
+    whole = joined(ranges)
+    there = {trial for r in ranges for trial in range(r.first, r.stop)}
+    assert [trial for r in whole for trial in range(r.first, r.stop)] == sorted(there)
+    assert all(first.stop < second.first for first, second in pairwise(whole))
 
 
 @given(trials=st.integers(1, 200), block=st.integers(1, 90))

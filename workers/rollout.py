@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from engine.bearoff import open_databases
 from engine.evaluator import Nets
-from engine.kernels.bearoff import BearoffArrays
 from engine.rollout import Roller
 from engine.weights import NetKind, make_net
 from workers.spec import Weights, WorkerSpec
@@ -12,13 +11,19 @@ from workers.tasks import RolloutOutput, RolloutTask
 
 
 class RolloutWorker:
-    """Loads its nets once and answers `RolloutTask`s."""
+    """Loads its nets once and answers `RolloutTask`s; opens the bear-off databases when a task first needs them."""
 
-    def __init__(self, nets: Nets, bearoff: BearoffArrays) -> None:
-        self._roller = Roller(nets, bearoff)
+    def __init__(self, nets: Nets) -> None:
+        self._nets = nets
+        self._roller = Roller(nets)
+        self._has_databases = False
 
     def run(self, task: RolloutTask) -> RolloutOutput:
         """All rows of one task."""
+        if task.settings.uses_bearoff and not self._has_databases:
+            # Opened here, not sent: all workers of a machine share the pages of one file.
+            self._roller = Roller(self._nets, open_databases().arrays)
+            self._has_databases = True
         return RolloutOutput(
             tuple(self._roller.trials(c, task.settings, task.first, task.count) for c in task.candidates)
         )
@@ -29,8 +34,7 @@ def build_rollout_worker(weights: Weights) -> RolloutWorker:
     main = make_net(_part(weights, NetKind.MAIN))
     arrays = _part(weights, NetKind.FILTER)
     filter_net = make_net(arrays, kind=NetKind.FILTER) if arrays else None
-    # Opened here, not sent: all workers of a machine share the pages of one file.
-    return RolloutWorker(Nets(main, filter_net), open_databases().arrays)
+    return RolloutWorker(Nets(main, filter_net))
 
 
 def rollout_workers(nets: Nets) -> WorkerSpec[RolloutTask, RolloutOutput]:

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from engine.kernels.bearoff import BearoffArrays, bearoff_indices, bearoff_outcome
+from engine.kernels.bearoff import BearoffArrays, bearoff_outcome
 from engine.kernels.facts import board_facts
 from engine.kernels.filter import FilterNet, FilterScratch, keep_best, prepare_filter
 from engine.kernels.moves import generate
@@ -89,11 +89,14 @@ def evaluate_plays(board, prepared, n, engine, s):
 
 
 @njit
-def is_known(board, engine):
-    """Whether the bear-off databases hold a position, so that nothing is left to find out by playing on."""
-    own, opponent = bearoff_indices(board)
-    most = engine.bearoff.means.shape[0]
-    return 0 <= own < most and opponent < most
+def settled(after, engine, outcome):
+    """Whether nothing is left to find out about an after-position: the game is over, or the databases hold it. If so
+    its outcome (int64[5], out) in the view of the player who moved last.
+    """
+    if is_won(after):
+        final_outcome(after, outcome)
+        return True
+    return bearoff_outcome(after, engine.bearoff, outcome)
 
 
 @njit

@@ -8,11 +8,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from engine.kernels.bearoff import bearoff_outcome
 from engine.kernels.dice import roll_index, strata
 from engine.kernels.moves import flip_into
-from engine.kernels.network import ONE, final_outcome, is_won
-from engine.kernels.play import all_plays, best_of, is_known, likely_plays, prepare
+from engine.kernels.network import ONE
+from engine.kernels.play import all_plays, best_of, likely_plays, prepare, settled
 from engine.kernels.search import choose
 
 MAX_HALF_MOVES = 4096
@@ -83,19 +82,6 @@ def _roll_luck(board, prepared, index, engine, w, mean, actual):
         actual[o] -= mean[o]
 
 
-@njit
-def _settled(start, engine, outcome):
-    """Whether nothing is left to play: the game is over, or the databases hold the position. If so its outcome
-    (int64[5], out) in the view of the player who moved last.
-    """
-    after = np.empty(26, dtype=np.int8)
-    flip_into(start, after)
-    if is_won(after):
-        final_outcome(after, outcome)
-        return True
-    return bearoff_outcome(after, engine.bearoff, outcome)
-
-
 @njit(cache=True, nogil=True)
 def roll_trials(start, mover_rolls, first_trial, how, engine, w, w2, first, rows):
     """Play trials `first_trial ...` of a rollout.
@@ -108,19 +94,21 @@ def roll_trials(start, mover_rolls, first_trial, how, engine, w, w2, first, rows
             luck.
     """
     table = strata(how.seed)
-    if _settled(start, engine, w.main.outcomes[0]):
-        for i in range(rows.shape[0]):
-            values = _to_mover(w.main.outcomes[0], ONE, mover_rolls)
-            for o in range(5):
-                rows[i, o] = values[o]
-                rows[i, 5 + o] = 0
-        return
     board = np.empty(26, dtype=np.int8)
     play = np.empty(26, dtype=np.int8)
     luck36 = np.zeros(5, dtype=np.int64)
     mean = np.zeros(5, dtype=np.int64)
     actual = np.zeros(5, dtype=np.int64)
     value = np.zeros(5, dtype=np.int64)
+    ending = np.zeros(5, dtype=np.int64)
+    flip_into(start, board)
+    if settled(board, engine, w.main.outcomes[0]):
+        for i in range(rows.shape[0]):
+            values = _to_mover(w.main.outcomes[0], ONE, mover_rolls)
+            for o in range(5):
+                rows[i, o] = values[o]
+                rows[i, 5 + o] = 0
+        return
     for i in range(rows.shape[0]):
         trial = first_trial + i
         board[:] = start
@@ -151,7 +139,7 @@ def roll_trials(start, mover_rolls, first_trial, how, engine, w, w2, first, rows
                 for o in range(5):
                     luck36[o] += lucks[o]
             half_move += 1
-            if half_move == how.truncate or half_move == MAX_HALF_MOVES or is_won(play) or is_known(play, engine):
+            if half_move == how.truncate or half_move == MAX_HALF_MOVES or settled(play, engine, ending):
                 values = _to_mover(value, ONE, flipped)
                 for o in range(5):
                     rows[i, o] = values[o]

@@ -11,8 +11,8 @@ import numpy as np
 from numba import njit
 
 from engine.kernels.moves import flip_into
-from engine.kernels.network import ONE, equity_of, evaluate_one, final_outcome, is_won
-from engine.kernels.play import best_of, checkers_left, likely_plays, prepare
+from engine.kernels.network import ONE, equity_of, evaluate_one
+from engine.kernels.play import best_of, checkers_left, likely_plays, prepare, settled
 
 HIGHEST_LEVEL = 4
 
@@ -37,8 +37,7 @@ def _mean(total, outcome):
 @njit
 def value2(after, engine, w, outcome):
     """2-ply: the mean over the 21 replies, each valued by the main net."""
-    if is_won(after):
-        final_outcome(after, outcome)
+    if settled(after, engine, outcome):
         return
     board = np.empty(26, dtype=np.int8)
     total = np.zeros(5, dtype=np.int64)
@@ -65,8 +64,7 @@ def _one_roll_deeper(value_of_reply):
 
     @njit
     def value(after, engine, spaces, outcome):
-        if is_won(after):
-            final_outcome(after, outcome)
+        if settled(after, engine, outcome):
             return
         w = spaces[0]
         board = np.empty(26, dtype=np.int8)

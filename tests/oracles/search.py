@@ -56,7 +56,7 @@ class Searcher(NamedTuple):
         """Outcome of an after-position at a level, in the view of the player who just moved: the mean over the 36
         throws of the reply's value one level lower, rounded to the nearest whole number, halves up.
         """
-        if level == 1 or own_checkers(after) == 0:
+        if level == 1 or own_checkers(after) == 0 or self.settled(after):
             return self.values([after])[0]
         total = [0] * 5
         for high, low in ROLLS:
