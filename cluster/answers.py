@@ -10,8 +10,9 @@ from engine.board import Board, borne_off, flip
 from engine.errors import InputError
 from engine.evaluator import Evaluator, Nets
 from engine.gnuid import format_gnu_id
+from engine.ids import parse_position
 from engine.notation import format_play
-from engine.position import Offer, Position, parse_position
+from engine.position import Offer, Position
 from engine.rules import rule_set
 from engine.search import MoveFilter, check_level, rank_plays
 from engine.xgid import format_xgid

@@ -15,8 +15,9 @@ from cluster.store import TrialRange
 from engine.bearoff import VERSION as BEAROFF_VERSION
 from engine.errors import InputError
 from engine.evaluator import Evaluator
+from engine.ids import parse_position
 from engine.notation import format_play, parse_play
-from engine.position import Offer, Position, parse_position
+from engine.position import Offer, Position
 from engine.rollout import RESULT_VERSION, Candidate, RolloutSettings
 from engine.rules import RuleSet, rule_set
 from engine.search import rank_plays

@@ -21,7 +21,7 @@ from cluster.cli.main import main
 from cluster.schemas import BenchPositionsReport, BenchReport
 from engine.board import START, flip
 from engine.errors import InfrastructureError, InputError, InternalError
-from engine.position import parse_position
+from engine.ids import parse_position
 
 XGID = "XGID=-b----E-C---eE---c-e----B-:0:0:1:22:0:0:0:0:10"
 OTHER = "XGID=--ABBBC-B---eB---c-cbb--A-:0:0:1:65:0:0:0:0:10"

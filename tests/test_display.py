@@ -7,7 +7,8 @@ from strategies import positions
 
 from engine.board import START
 from engine.display import board_text
-from engine.position import Player, Position, parse_position
+from engine.ids import parse_position
+from engine.position import Player, Position
 
 START_TEXT = """\
  +13-14-15-16-17-18------19-20-21-22-23-24-+   O: 167 pips, 0 off

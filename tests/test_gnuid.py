@@ -20,8 +20,9 @@ from engine.gnuid import (
     parse_match_id,
     parse_position_id,
 )
+from engine.ids import parse_position
 from engine.match import CubeOwner, MatchState
-from engine.position import Offer, Player, Position, parse_position
+from engine.position import Offer, Player, Position
 from engine.xgid import parse_xgid
 
 

@@ -14,8 +14,9 @@ import pytest
 from engine.board import START, borne_off, pips
 from engine.board import flip as flip_board
 from engine.gnuid import format_gnu_id, format_position_id, parse_gnu_id, parse_position_id
+from engine.ids import parse_position
 from engine.match import CubeOwner, MatchState
-from engine.position import Offer, Player, Position, parse_position
+from engine.position import Offer, Player, Position
 from engine.xgid import format_xgid, parse_xgid
 
 _FOLDER = os.environ.get("GAMMONFARM_DATA")

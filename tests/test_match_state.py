@@ -11,8 +11,9 @@ from strategies import matches, positions
 
 from engine.board import START
 from engine.errors import InputError
+from engine.ids import parse_position
 from engine.match import CubeOwner, MatchState
-from engine.position import Offer, Player, Position, parse_position
+from engine.position import Offer, Player, Position
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from engine.gnuid import parse_position_id
+from engine.ids import parse_position
 from engine.notation import format_play, parse_play
-from engine.position import parse_position
 from engine.rules import INTERNATIONAL
 
 RECORDS = 300

@@ -28,7 +28,8 @@ from engine.board import START, flip
 from engine.errors import InputError
 from engine.evaluator import Evaluator
 from engine.gnuid import format_gnu_id
-from engine.position import Position, parse_position
+from engine.ids import parse_position
+from engine.position import Position
 from engine.rollout import Candidate, RolloutSettings
 from engine.rules import INTERNATIONAL, TAVLA, rule_set
 from engine.search import rank_plays

@@ -10,8 +10,9 @@ from strategies import positions
 
 from engine.board import START, flip
 from engine.errors import InputError
+from engine.ids import parse_position
 from engine.match import CubeOwner, MatchState
-from engine.position import Offer, Player, Position, parse_position
+from engine.position import Offer, Player, Position
 from engine.xgid import format_xgid, parse_xgid
 
 START_TEXT = "-b----E-C---eE---c-e----B-"

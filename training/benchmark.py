@@ -19,8 +19,8 @@ import numpy as np
 
 from engine.errors import InputError
 from engine.evaluator import Evaluator
+from engine.ids import parse_position
 from engine.notation import parse_play
-from engine.position import parse_position
 from engine.rules import INTERNATIONAL
 from engine.search import MoveFilter, rank_plays
 

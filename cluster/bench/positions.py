@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import InputError
+from engine.ids import parse_position
 from engine.moves import legal_plays
-from engine.position import Position, parse_position
+from engine.position import Position
 from engine.rules import INTERNATIONAL
 
 DATA_VARIABLE = "GAMMONFARM_DATA"

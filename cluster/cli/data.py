@@ -60,8 +60,8 @@ def perft(
     """Count distinct after-positions DEPTH half-moves ahead: over 21 rolls, and weighted over 36."""
     from cluster.cli import render
     from cluster.schemas import PerftReport
+    from engine.ids import parse_position
     from engine.perft import perft as count
-    from engine.position import parse_position
     from engine.rules import rule_set
     from engine.xgid import format_xgid
 
