@@ -7,7 +7,7 @@ import numpy as np
 from engine.kernels.facts import FACTS, WIDTH
 from engine.kernels.filter import FilterScratch
 from engine.kernels.moves import MAX_PLAYS
-from engine.kernels.network import CLASSES, LAST, SECOND, Scratch
+from engine.kernels.network import BATCH, CLASSES, LAST, SECOND, Scratch
 from engine.kernels.play import Workspace
 
 
@@ -22,7 +22,8 @@ def make_scratch(width: int) -> Scratch:
         sums=np.zeros((2, 6), dtype=np.int64),
         base=np.zeros(width, dtype=np.int16),
         total=np.zeros(width, dtype=np.int16),
-        active=np.zeros(width, dtype=np.int16),
+        active=np.zeros((BATCH, width), dtype=np.int16),
+        waiting=np.zeros((BATCH, 5), dtype=np.int64),
         pairs=np.zeros((WIDTH, 2), dtype=np.int64),
         units=np.zeros(SECOND, dtype=np.int32),
         hidden=np.zeros(SECOND, dtype=np.int16),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import numba
 import pytest
 
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
 # Every test has a data folder of its own, but compiling takes longer than all tests together: this process, those it
 # starts and later sessions share the one folder that belongs to the kernel sources as they are now.
 os.environ.setdefault("NUMBA_CACHE_DIR", numba.config.CACHE_DIR)
+
+
+# On the way to main the same examples every time; by hand new ones every time, so that bugs still get found.
+hypothesis.settings.register_profile("ci", derandomize=True, deadline=None)
+if os.environ.get("CI"):
+    hypothesis.settings.load_profile("ci")
 
 
 @pytest.fixture(scope="session", autouse=True)

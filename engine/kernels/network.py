@@ -23,6 +23,10 @@ CONTACT = 1
 CLASSES = 2
 SECOND = 32
 LAST = 8  # outputs of the last layer, padded; five are used
+BATCH = 32
+"""Plays that go through the upper layers together: their weights and the table's rows don't fit the first cache at
+once.
+"""
 DIRECT = 5  # the last five of the second layer go to the logits unclipped
 CLIP = 4.0
 
@@ -105,24 +109,24 @@ def sigmoid(logit):
 
 
 @njit
-def head(c, net, s, outcome):
-    """The layers above the first, for class `c`: `s.active` -> `outcome` int64[5], before the rules' limits."""
-    second_layer(s.active, net.second[c], net.second_bias[c], s.units, s.hidden, WEIGHT_BITS, CLIP_STEPS)
+def head(c, net, active, s, outcome):
+    """The layers above the first, for class `c`: `active` int16[H] -> `outcome` int64[5], before the rules' limits."""
+    second_layer(active, net.second[c], net.second_bias[c], s.units, s.hidden, WEIGHT_BITS, CLIP_STEPS)
     last_layer(s.hidden, net.last[c], net.last_bias[c], s.logits, s.unused, WEIGHT_BITS, CLIP_STEPS)
     for o in range(DIRECT):
         outcome[o] = sigmoid(np.int64(s.logits[o]) + np.int64(s.units[SECOND - DIRECT + o]))
 
 
 @njit
-def apply_limits(board, sums, race, outcome):
+def apply_limits(board, own, opponent, race, outcome):
     """Take out what the rules exclude: gammons against a side that has borne off, and more gammons than wins.
 
-    `sums` is what `board_facts` left for this board.
+    `own` and `opponent`: checkers that the sides still have on the board.
     """
     win = outcome[0]
-    if sums[1, 1] < 15:
+    if opponent < 15:
         outcome[1] = 0
-    if sums[0, 1] < 15:
+    if own < 15:
         outcome[3] = 0
     outcome[1] = min(outcome[1], win)
     outcome[3] = min(outcome[3], ONE - win)
@@ -185,7 +189,8 @@ class Scratch(NamedTuple):
     sums: NDArray[np.int64]  # [2, 6]
     base: NDArray[np.int16]  # [H]: first layer before the play
     total: NDArray[np.int16]  # [H]: first layer of a position evaluated from scratch
-    active: NDArray[np.int16]  # [H]: first layer after its activation
+    active: NDArray[np.int16]  # [BATCH, H]: first layers after their activation
+    waiting: NDArray[np.int64]  # [BATCH, 5]: their play, class, race or not, checkers left of either side
     pairs: NDArray[np.int64]  # [WIDTH, 2]
     units: NDArray[np.int32]  # [32]: second layer before its activation
     hidden: NDArray[np.int16]  # [32]: after it (the weights of the last five are zero)
@@ -196,10 +201,10 @@ class Scratch(NamedTuple):
 
 
 @njit
-def from_scratch(board, facts, c, net, s):
-    """`s.active` of one after-position without a parent."""
+def from_scratch(board, facts, c, net, s, active):
+    """`active` (int16[H], out) of one after-position without a parent."""
     first_layer(board, facts, net.table[c], net.bias[c], s.total)
-    exchange_rows(s.total, net.table[c], s.pairs, 0, CLIP_STEPS, s.active)
+    exchange_rows(s.total, net.table[c], s.pairs, 0, CLIP_STEPS, active)
 
 
 @njit
@@ -215,9 +220,9 @@ def evaluate_one(board, net, databases, s, outcome):
     if race and bearoff_outcome(board, databases, outcome):
         return
     c = RACE if race else CONTACT
-    from_scratch(board, facts, c, net, s)
-    head(c, net, s, outcome)
-    apply_limits(board, s.sums, race, outcome)
+    from_scratch(board, facts, c, net, s, s.active[0])
+    head(c, net, s.active[0], s, outcome)
+    apply_limits(board, s.sums[0, 1], s.sums[1, 1], race, outcome)
 
 
 @njit(cache=True, nogil=True)

@@ -13,6 +13,7 @@ from engine.kernels.facts import board_facts
 from engine.kernels.filter import FilterNet, FilterScratch, keep_best, prepare_filter
 from engine.kernels.moves import generate
 from engine.kernels.network import (
+    BATCH,
     CLIP_STEPS,
     CONTACT,
     RACE,
@@ -64,28 +65,47 @@ def prepare(board, engine, w):
 
 
 @njit
+def _upper_layers(count, engine, s):
+    """Outcomes and equities of the first `count` waiting plays."""
+    for k in range(count):
+        i, c, race, own, opponent = s.waiting[k]
+        outcome = s.outcomes[i]
+        head(c, engine.net, s.active[k], s, outcome)
+        apply_limits(s.plays[i], own, opponent, race, outcome)
+        s.equities[i] = equity_of(outcome, engine.utility)
+
+
+@njit
 def evaluate_plays(board, prepared, n, engine, s):
     """Outcomes and equities (`s.outcomes`, `s.equities`, mover's view) of the first n plays in `s.plays`."""
     net = engine.net
     before = s.facts[0]
     after = s.facts[1]
+    count = 0
     for i in range(n):
         child = s.plays[i]
         outcome = s.outcomes[i]
         if is_won(child):
             final_outcome(child, outcome)
+            s.equities[i] = equity_of(outcome, engine.utility)
+            continue
+        race = board_facts(child, s.sums, after)
+        if race and bearoff_outcome(child, engine.bearoff, outcome):
+            s.equities[i] = equity_of(outcome, engine.utility)
+            continue
+        c = RACE if race else CONTACT
+        if c == prepared:
+            pairs = changed_rows(board, before, child, after, s.changed[i], s.pairs)
+            exchange_rows(s.base, net.table[c], s.pairs, pairs, CLIP_STEPS, s.active[count])
         else:
-            race = board_facts(child, s.sums, after)
-            if not (race and bearoff_outcome(child, engine.bearoff, outcome)):
-                c = RACE if race else CONTACT
-                if c == prepared:
-                    pairs = changed_rows(board, before, child, after, s.changed[i], s.pairs)
-                    exchange_rows(s.base, net.table[c], s.pairs, pairs, CLIP_STEPS, s.active)
-                else:
-                    from_scratch(child, after, c, net, s)
-                head(c, net, s, outcome)
-                apply_limits(child, s.sums, race, outcome)
-        s.equities[i] = equity_of(outcome, engine.utility)
+            from_scratch(child, after, c, net, s, s.active[count])
+        waiting = s.waiting[count]
+        waiting[0], waiting[1], waiting[2], waiting[3], waiting[4] = i, c, race, s.sums[0, 1], s.sums[1, 1]
+        count += 1
+        if count == BATCH:
+            _upper_layers(count, engine, s)
+            count = 0
+    _upper_layers(count, engine, s)
 
 
 @njit
