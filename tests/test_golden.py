@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import torch
 from safetensors import safe_open
 
 from engine.evaluator import Evaluator, Nets
+from engine.kernels.facts import WIDTH, rows_of
+from engine.network import Network
 from engine.rules import INTERNATIONAL
 from engine.weights import shipped_net
-from training.quantisation import float_outcomes
+from training.quantisation import float_outcomes, raw_outcomes
 
 GOLDEN = Path(__file__).parent / "golden" / "network.safetensors"
 
@@ -23,6 +26,24 @@ def test_the_shipped_net_gives_the_recorded_bits_on_ten_thousand_positions() -> 
     assert len(boards) == 10_000
     found = Evaluator(Nets(net)).after_positions(boards)
     assert np.array_equal(found, expected)
+
+
+def test_the_compiled_float_network_equals_torch_to_a_hundred_thousandth() -> None:
+    net = shipped_net()
+    with safe_open(GOLDEN, framework="numpy") as file:
+        boards = file.get_tensor("boards")[:2000]
+    rows = np.empty((len(boards), WIDTH), dtype=np.int32)
+    races = np.empty(len(boards), dtype=np.bool_)
+    rows_of(boards, rows, races)
+    model = Network(net.width)
+    model.load_state_dict({name: torch.from_numpy(array) for name, array in net.arrays.items()})
+    with torch.no_grad():
+        expected = torch.sigmoid(model(torch.from_numpy(rows).long(), torch.from_numpy(races))).numpy()
+    found, found_races = raw_outcomes(net, boards)
+    assert np.array_equal(found_races, races)
+    assert races.any()
+    assert not races.all()
+    assert np.abs(found - expected).max() < 1e-5
 
 
 def test_rounding_to_integers_costs_less_than_half_a_thousandth_on_average() -> None:

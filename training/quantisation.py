@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from engine.evaluator import Evaluator, Nets
-from engine.kernels.facts import WIDTH, rows_of
-from engine.kernels.network import ONE
-from engine.network import Network
+from engine.kernels.facts import FACTS, ROWS
+from engine.kernels.float_network import evaluate_float
+from engine.kernels.network import CLASSES, ONE
+from engine.outcome import OUTCOMES
 from engine.rules import RuleSet
 from engine.weights import Net
 from training.selfplay import play_round
@@ -42,14 +42,8 @@ def quantisation_loss(net: Net, rules: RuleSet, games: int = GAMES) -> Quantisat
 
 def float_outcomes(net: Net, boards: NDArray[np.int8]) -> NDArray[np.float64]:
     """Outcomes float64[N, 5] of the float network, after the same limits as the integer twin's."""
-    rows = np.empty((len(boards), WIDTH), dtype=np.int32)
-    races = np.empty(len(boards), dtype=np.bool_)
-    rows_of(boards, rows, races)
-    model = Network(net.width)
-    model.load_state_dict({name: torch.from_numpy(array) for name, array in net.arrays.items()})
-    with torch.no_grad():
-        logits = model(torch.from_numpy(rows).long(), torch.from_numpy(races))
-    p: NDArray[np.float64] = torch.sigmoid(logits).double().numpy()
+    raw, races = raw_outcomes(net, boards)
+    p = raw.astype(np.float64)
     counts = boards.astype(np.int64)
     own = np.maximum(counts, 0)
     other = np.maximum(-counts, 0)
@@ -62,3 +56,24 @@ def float_outcomes(net: Net, boards: NDArray[np.int8]) -> NDArray[np.float64]:
     p[:, 2] = np.minimum(p[:, 2], p[:, 1])
     p[:, 4] = np.minimum(p[:, 4], p[:, 3])
     return p
+
+
+def raw_outcomes(net: Net, boards: NDArray[np.int8]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """(outcomes float32[N, 5] of the float network before the rules' limits, races bool[N])."""
+    a = net.arrays
+    outcomes = np.empty((len(boards), OUTCOMES), dtype=np.float32)
+    races = np.empty(len(boards), dtype=np.bool_)
+    evaluate_float(
+        np.ascontiguousarray(boards),
+        a["table"].reshape(CLASSES, ROWS, net.width),
+        a["bias"],
+        a["second"],
+        a["second_bias"],
+        a["last"],
+        a["last_bias"],
+        np.zeros(FACTS, dtype=np.int64),
+        np.zeros((2, 6), dtype=np.int64),
+        outcomes,
+        races,
+    )
+    return outcomes, races
