@@ -120,7 +120,6 @@ class _Race:
         self._question = question
         self._rows = rows
         self._left = list(question.stop.checkpoints)
-        self._judged = 0
         self.active: tuple[int, ...] = tuple(range(len(question.candidates)))
         self.trials = [0] * len(question.candidates)
         """Trials that count, by candidate."""
@@ -129,15 +128,15 @@ class _Race:
     def advance(self) -> None:
         """Judge every checkpoint whose trials are complete."""
         while self.stop is None and self._rows.complete(self.active, TrialRange(0, self._left[0])):
-            self._judged = self._left.pop(0)
+            judged = self._left.pop(0)
             for i in self.active:
-                self.trials[i] = self._judged
-            tally = self._rows.tally(self.active, TrialRange(0, self._judged))
+                self.trials[i] = judged
+            tally = self._rows.tally(self.active, TrialRange(0, judged))
             best = tally.best()
             behind = {i: tally.difference(k, best) for k, i in enumerate(self.active) if k != best}
             verdict = judge(
                 self._question.stop,
-                self._judged,
+                judged,
                 len(self._question.candidates),
                 self.active,
                 self.active[best],

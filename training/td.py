@@ -55,8 +55,9 @@ class TdTraining:
         self.model = Network(recipe.width, SparseFirstLayer(ROWS))
         self.model.initialise(torch.Generator().manual_seed(recipe.seed))
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=recipe.learning_rate, fused=True)
-        if recipe.start_from is not None:
-            self._start_from(load_net(recipe.start_from))
+        self._start: Net | None = load_net(recipe.start_from) if recipe.start_from is not None else None
+        if self._start is not None:
+            self._start_from(self._start)
         # Looking ahead asks for many plays a position: the filter net saves most of them.
         self._filter = shipped_net(NetKind.FILTER) if recipe.lookahead else None
         self._bearoff = open_databases().arrays if recipe.bearoff else NO_DATABASES
@@ -95,8 +96,8 @@ class TdTraining:
         """The net as it stands."""
         description = {"recipe": self.recipe.name, "rules": self.rules.name, "seed": str(self.recipe.seed)}
         description["games"] = str(self.done * self.recipe.games_per_round)
-        if self.recipe.start_from is not None:
-            description["start"] = load_net(self.recipe.start_from).digest
+        if self._start is not None:
+            description["start"] = self._start.digest
         return self._as_net(self._weights(), description)
 
     def rounds(self) -> Iterator[Round]:

@@ -94,18 +94,15 @@ def bench(
 
 
 def _show(report: BenchReport) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
     from cluster.bench.measure import Figure
+    from cluster.cli.render import plain_table, stdout_console
 
     ratios = _ratios(report)
     heads = ["figure", "median", "min", "max", "unit"]
     if report.gnubg:
         heads += ["GNU", "ratio"]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for head in heads:
-        table.add_column(head, justify="left" if head in {"figure", "unit"} else "right", no_wrap=True)
+    table = plain_table(*heads)
+    table.columns[heads.index("unit")].justify = "left"
     for name, runs in report.runs.items():
         figure = Figure(runs)
         row = [name, *(_number(value) for value in (figure.median, figure.low, figure.high)), _UNITS[name]]
@@ -113,9 +110,7 @@ def _show(report: BenchReport) -> None:
             theirs, ratio = report.gnubg.get(name), ratios.get(name)
             row += [_number(theirs) if theirs else "", f"{ratio:.2f}" if ratio else ""]
         table.add_row(*row)
-    # No emoji: rich would turn the ":-1:" of an XGID into one. A pipe has no width: the table needs this much.
-    out = Console(highlight=False, emoji=False)
-    out = out if out.is_terminal else Console(highlight=False, emoji=False, width=140)
+    out = stdout_console(140)
     out.print(table)
     p = report.positions
     out.print(f"\nnet {report.net}; searches and rollouts on {p.count} positions ({p.source})", markup=False)

@@ -35,11 +35,12 @@ _STOPPED = {
 }
 
 
-def _out() -> Console:
+def stdout_console(width: int = _WIDTH_WHEN_PIPED) -> Console:
+    """Standard output for tables, `width` columns wide where it is no terminal."""
     # No emoji: rich would turn the ":-1:" of an XGID into one.
     console = Console(highlight=False, emoji=False)
     # A pipe has no width: without one, tables would be squeezed to 80 columns.
-    return console if console.is_terminal else Console(highlight=False, emoji=False, width=_WIDTH_WHEN_PIPED)
+    return console if console.is_terminal else Console(highlight=False, emoji=False, width=width)
 
 
 def _percent(p: Probabilities) -> list[str]:
@@ -47,7 +48,8 @@ def _percent(p: Probabilities) -> list[str]:
     return [f"{100 * value:.2f}".replace("-0.00", "0.00") for value in p.values()]
 
 
-def _table(*heads: str) -> Table:
+def plain_table(*heads: str) -> Table:
+    """A table without lines: the first column to the left, the others to the right."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for number, head in enumerate(heads):
         table.add_column(head, justify="left" if number == 0 else "right", no_wrap=True)
@@ -56,13 +58,15 @@ def _table(*heads: str) -> Table:
 
 def show_board(position: Position) -> None:
     """The board as text."""
-    _out().print(board_text(position), markup=False)
-    _out().print()
+    stdout_console().print(board_text(position), markup=False)
+    stdout_console().print()
 
 
 def show_rollout(report: RolloutReport) -> None:
     """The table of candidates, best first, and one line of provenance."""
-    table = _table("play", "level", "equity", "SE", "diff", "SE diff", *(f"{h} %" for h in _OUTCOME_HEADS), "trials")
+    table = plain_table(
+        "play", "level", "equity", "SE", "diff", "SE diff", *(f"{h} %" for h in _OUTCOME_HEADS), "trials"
+    )
     for c in report.result.candidates:
         table.add_row(
             c.play or "before the roll",
@@ -74,7 +78,7 @@ def show_rollout(report: RolloutReport) -> None:
             *_percent(c.probabilities),
             f"{c.trials:,}",
         )
-    out = _out()
+    out = stdout_console()
     out.print(table)
     if report.result.stop is not StopReason.TRIALS:
         out.print(f"\n{_STOPPED[report.result.stop]}", markup=False)
@@ -181,18 +185,18 @@ def open_databases_live() -> Bearoff:
 
 def show_evaluation(report: EvaluationReport, top: int) -> None:
     """Value of a position, and its best plays."""
-    out = _out()
+    out = stdout_console()
     out.print(f"net {report.net}, {report.level}-ply, {report.rules}, cubeless money equity", markup=False)
     for name, side in zip(("player on roll", "opponent"), report.bearoff, strict=True):
         if side is not None:
             rolls = f"{side.mean_rolls:.3f} rolls on average"
             out.print(f"bear-off, {name}: {rolls}, EPC {side.epc:.2f}, wastage {side.wastage:.2f}", markup=False)
     if not report.plays:
-        table = _table("position", "equity", *(f"{h} %" for h in _OUTCOME_HEADS))
+        table = plain_table("position", "equity", *(f"{h} %" for h in _OUTCOME_HEADS))
         table.add_row("before the roll", f"{report.equity:+.4f}", *_percent(report.probabilities))
         out.print(table)
         return
-    table = _table("play", "level", "equity", "diff", *(f"{h} %" for h in _OUTCOME_HEADS))
+    table = plain_table("play", "level", "equity", "diff", *(f"{h} %" for h in _OUTCOME_HEADS))
     for p in report.plays[:top]:
         difference = f"{p.difference:+.4f}" if p.difference else ""
         table.add_row(p.play, f"{p.level}-ply", f"{p.equity:+.4f}", difference, *_percent(p.probabilities))
@@ -204,7 +208,7 @@ def show_evaluation(report: EvaluationReport, top: int) -> None:
 def show_perft(report: PerftReport) -> None:
     """Counts and speed."""
     rate = report.plays / report.seconds if report.seconds > 0 else 0.0
-    _out().print(
+    stdout_console().print(
         f"depth {report.depth}, {report.rules}: {report.plays:,} plays over 21 rolls, "
         f"{report.weighted:,} weighted over 36 ({report.seconds:.2f} s, {rate:,.0f}/s)",
         markup=False,
@@ -213,7 +217,7 @@ def show_perft(report: PerftReport) -> None:
 
 def show_conversion(position: Position, report: ConversionReport) -> None:
     """All notations and the board."""
-    out = _out()
+    out = stdout_console()
     out.print(report.xgid, markup=False)
     out.print(f"GNU position ID {report.gnu_position_id}, match ID {report.gnu_match_id}", markup=False)
     other = position.on_roll.other.name
@@ -225,7 +229,7 @@ def show_benchmark(report: BenchmarkReport) -> None:
     """One line of scores."""
     c = report.checker
     low, high = c.interval95
-    _out().print(
+    stdout_console().print(
         f"{report.file}, net {report.net}, {report.level}-ply: {c.meq_per_decision:.2f} mEq per decision"
         f" (95 % {low:.2f} to {high:.2f}) over {c.decisions:,} checker decisions, PR scale {c.error_rate:.2f},"
         f" first choice {100 * c.first_choice:.1f} %, unlisted {100 * c.unlisted:.1f} % ({report.seconds:.1f} s)",
@@ -235,13 +239,13 @@ def show_benchmark(report: BenchmarkReport) -> None:
 
 def show_doctor(report: DoctorReport) -> None:
     """Services and versions."""
-    table = _table("service", "state", "configured", "found")
+    table = plain_table("service", "state", "configured", "found")
     for column in table.columns[1:]:
         column.justify = "left"
         column.no_wrap = False
     for service in report.services:
         table.add_row(service.name, "ok" if service.ok else "AWAY", service.configured, service.detail)
-    out = _out()
+    out = stdout_console()
     out.print(table)
     out.print("\n" + ", ".join(f"{name} {version}" for name, version in report.versions.items()), markup=False)
 
