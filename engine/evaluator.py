@@ -11,11 +11,12 @@ from engine import outcome as outcomes
 from engine.bearoff import NO_DATABASES
 from engine.board import Board, flip
 from engine.kernels.bearoff import BearoffArrays
+from engine.kernels.facts import TABLES
 from engine.kernels.filter import FILTER_ROWS, FilterNet
-from engine.kernels.network import CLASSES, LAST, ONE, evaluate_boards
+from engine.kernels.network import LAST, ONE, evaluate_boards
 from engine.kernels.play import Engine, Workspace, rank_roll
 from engine.kernels.search import HIGHEST_LEVEL, value_after
-from engine.kernels.vectors import LANES
+from engine.kernels.vectors import SMALL_TILE
 from engine.rules import RuleSet
 from engine.scratch import make_workspace
 from engine.weights import Net, quantise, quantise_filter
@@ -57,7 +58,7 @@ class Evaluator:
         self._filter = quantise_filter(nets.filter) if nets.filter else _no_filter()
         width = self._filter.bias.shape[1]
         self.workspaces: tuple[Workspace, ...] = tuple(
-            make_workspace(nets.main.width, width) for _ in range(HIGHEST_LEVEL)
+            make_workspace(self._main.bias.shape[1], width) for _ in range(HIGHEST_LEVEL)
         )
         self._engines: dict[RuleSet, Engine] = {}
 
@@ -114,8 +115,8 @@ def valuation(outcome: NDArray[np.float64], rules: RuleSet) -> Valuation:
 def _no_filter() -> FilterNet:
     """Stands where no filter net is used; nothing reads it."""
     return FilterNet(
-        table=np.zeros((CLASSES, FILTER_ROWS, LANES), dtype=np.int16),
-        bias=np.zeros((CLASSES, LANES), dtype=np.int16),
-        last=np.zeros((CLASSES, LANES // 2, LAST, 2), dtype=np.int16),
-        last_bias=np.zeros((CLASSES, LAST), dtype=np.int32),
+        table=np.zeros((TABLES, 1, FILTER_ROWS, SMALL_TILE), dtype=np.int16),
+        bias=np.zeros((TABLES, SMALL_TILE), dtype=np.int16),
+        last=np.zeros((TABLES, SMALL_TILE // 2 + 1, LAST, 2), dtype=np.int16),
+        last_bias=np.zeros((TABLES, LAST), dtype=np.int32),
     )

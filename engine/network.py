@@ -1,8 +1,8 @@
 """The network as a Torch module: the truth that the compiled integer network is a twin of, and what is trained.
 
-First layer: the sum of one row for every occupied place and every board fact (`engine.kernels.facts`), chosen by
-position class; clipped ReLU; 32 units, of which 27 go through a clipped ReLU to the five logits and five are added to
-them directly. Each class (race, contact) has its own weights throughout.
+First layer: the sum of one row for every occupied place and every board fact (`engine.kernels.facts`), from one of two
+tables (race, contact); clipped ReLU; 32 units, of which 27 go through a clipped ReLU to the five logits and five are
+added to them directly. Every class of position has its own weights above the first layer.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from engine.kernels.facts import ROWS
+from engine.kernels.facts import CLASSES, ROWS, TABLES
 from engine.kernels.filter import FILTER_ROWS
-from engine.kernels.network import CLASSES, CLIP, DIRECT, SECOND
+from engine.kernels.network import CLIP, DIRECT, SECOND
 from engine.outcome import OUTCOMES
 
 FirstLayer = Callable[[Tensor, Tensor], Tensor]
-"""(rows int64[N, W] into the table, table float32[CLASSES * ROWS, H]) -> float32[N, H]: sums of the rows."""
+"""(rows int64[N, W] into the table, table float32[TABLES * ROWS, H]) -> float32[N, H]: sums of the rows."""
 
 
 def embedding_sum(rows: Tensor, table: Tensor) -> Tensor:
@@ -33,8 +33,8 @@ class Network(nn.Module):
         super().__init__()
         self.width = width
         self.first_layer = first_layer
-        self.table = nn.Parameter(torch.zeros(CLASSES * ROWS, width))
-        self.bias = nn.Parameter(torch.zeros(CLASSES, width))
+        self.table = nn.Parameter(torch.zeros(TABLES * ROWS, width))
+        self.bias = nn.Parameter(torch.zeros(TABLES, width))
         self.second = nn.Parameter(torch.zeros(CLASSES, width, SECOND))
         self.second_bias = nn.Parameter(torch.zeros(CLASSES, SECOND))
         self.last = nn.Parameter(torch.zeros(CLASSES, SECOND - DIRECT, OUTCOMES))
@@ -56,25 +56,25 @@ class Network(nn.Module):
 
     @torch.no_grad()
     def keep_empty_rows_zero(self) -> None:
-        """Row 0 of each class stands for an empty place or a fact of value 0 and stays zero."""
-        self.table.view(CLASSES, ROWS, self.width)[:, 0].zero_()
+        """Row 0 of each table stands for an empty place or a fact of value 0 and stays zero."""
+        self.table.view(TABLES, ROWS, self.width)[:, 0].zero_()
 
-    def forward(self, rows: Tensor, races: Tensor) -> Tensor:
+    def forward(self, rows: Tensor, classes: Tensor) -> Tensor:
         """
         Args:
-            rows: int64[N, WIDTH] as `engine.kernels.facts.rows_of` gives them (before the class offset).
-            races: bool[N].
+            rows: int64[N, WIDTH] as `engine.kernels.facts.rows_of` gives them (before the offset of the table).
+            classes: int64[N], likewise.
 
         Returns:
             float32[N, 5] logits.
         """
-        classes = (~races).long()
-        sums = self.first_layer(rows + (classes * ROWS).unsqueeze(1), self.table)
+        tables = classes.clamp(max=1)
+        sums = self.first_layer(rows + (tables * ROWS).unsqueeze(1), self.table)
         logits = sums.new_empty((rows.shape[0], OUTCOMES))
         for c in range(CLASSES):
             chosen = torch.nonzero(classes == c).squeeze(1)
             if chosen.numel():
-                logits[chosen] = self._head(sums[chosen] + self.bias[c], c)
+                logits[chosen] = self._head(sums[chosen] + self.bias[min(c, 1)], c)
         return logits
 
     def _head(self, sums: Tensor, c: int) -> Tensor:
@@ -91,10 +91,10 @@ class FilterNetwork(nn.Module):
         super().__init__()
         self.width = width
         self.first_layer = first_layer
-        self.table = nn.Parameter(torch.zeros(CLASSES * FILTER_ROWS, width))
-        self.bias = nn.Parameter(torch.zeros(CLASSES, width))
-        self.last = nn.Parameter(torch.zeros(CLASSES, width, OUTCOMES))
-        self.last_bias = nn.Parameter(torch.zeros(CLASSES, OUTCOMES))
+        self.table = nn.Parameter(torch.zeros(TABLES * FILTER_ROWS, width))
+        self.bias = nn.Parameter(torch.zeros(TABLES, width))
+        self.last = nn.Parameter(torch.zeros(TABLES, width, OUTCOMES))
+        self.last_bias = nn.Parameter(torch.zeros(TABLES, OUTCOMES))
 
     @torch.no_grad()
     def initialise(self, generator: torch.Generator) -> None:
@@ -106,13 +106,13 @@ class FilterNetwork(nn.Module):
 
     @torch.no_grad()
     def keep_empty_rows_zero(self) -> None:
-        """Row 0 of each class stands for an empty place."""
-        self.table.view(CLASSES, FILTER_ROWS, self.width)[:, 0].zero_()
+        """Row 0 of each table stands for an empty place."""
+        self.table.view(TABLES, FILTER_ROWS, self.width)[:, 0].zero_()
 
-    def forward(self, rows: Tensor, races: Tensor) -> Tensor:
-        """Logits float32[N, 5] from rows int64[N, 26] (places only, before the class offset) and races bool[N]."""
-        classes = (~races).long()
-        sums = self.first_layer(rows + (classes * FILTER_ROWS).unsqueeze(1), self.table)
-        active = (sums + self.bias[classes]).clamp(0.0, CLIP)
-        logits: Tensor = torch.einsum("nw,nwo->no", active, self.last[classes]) + self.last_bias[classes]
+    def forward(self, rows: Tensor, classes: Tensor) -> Tensor:
+        """Logits float32[N, 5] from rows int64[N, 26] (places only, before the offset of the table) and classes int64[N]."""
+        tables = classes.clamp(max=1)
+        sums = self.first_layer(rows + (tables * FILTER_ROWS).unsqueeze(1), self.table)
+        active = (sums + self.bias[tables]).clamp(0.0, CLIP)
+        logits: Tensor = torch.einsum("nw,nwo->no", active, self.last[tables]) + self.last_bias[tables]
         return logits

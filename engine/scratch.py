@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.kernels.facts import FACTS, WIDTH
+from engine.kernels.facts import ROW_SPACE, TABLES, WIDTH
 from engine.kernels.filter import FilterScratch
 from engine.kernels.moves import MAX_PLAYS
-from engine.kernels.network import BATCH, CLASSES, LAST, SECOND, Scratch
+from engine.kernels.network import BATCH, LAST, SECOND, Scratch
 from engine.kernels.play import Workspace
+from engine.kernels.vectors import SMALL_TILE, TILE, on_cache_lines
 
 
 def make_scratch(width: int) -> Scratch:
@@ -18,17 +19,18 @@ def make_scratch(width: int) -> Scratch:
         changed=np.zeros(MAX_PLAYS, dtype=np.int64),
         keys=np.zeros(MAX_PLAYS, dtype=np.uint64),
         work=np.zeros(26, dtype=np.int8),
-        facts=np.zeros((2, FACTS), dtype=np.int64),
-        sums=np.zeros((2, 6), dtype=np.int64),
-        base=np.zeros(width, dtype=np.int16),
-        total=np.zeros(width, dtype=np.int16),
-        active=np.zeros((BATCH, width), dtype=np.int16),
-        waiting=np.zeros((BATCH, 5), dtype=np.int64),
-        pairs=np.zeros((WIDTH, 2), dtype=np.int64),
+        rows=on_cache_lines(np.zeros((3, ROW_SPACE), dtype=np.int32)),
+        used=np.zeros(WIDTH, dtype=np.int32),
+        base=on_cache_lines(np.zeros((2, width), dtype=np.int16)),
+        pairs=np.zeros((BATCH + 1, WIDTH, 2), dtype=np.int32),
+        counts=np.zeros(BATCH + 1, dtype=np.int64),
+        active=on_cache_lines(np.zeros((BATCH + 1, width), dtype=np.int16)),
+        live=np.zeros((BATCH + 1, width // TILE), dtype=np.int64),
+        waiting=np.zeros((BATCH, 4), dtype=np.int64),
         units=np.zeros(SECOND, dtype=np.int32),
-        hidden=np.zeros(SECOND, dtype=np.int16),
+        hidden=on_cache_lines(np.zeros((1, SECOND), dtype=np.int16)),
         logits=np.zeros(LAST, dtype=np.int32),
-        unused=np.zeros(LAST, dtype=np.int16),
+        unused=np.zeros((1, LAST), dtype=np.int16),
         outcomes=np.zeros((MAX_PLAYS, 5), dtype=np.int64),
         equities=np.zeros(MAX_PLAYS, dtype=np.int64),
     )
@@ -37,14 +39,17 @@ def make_scratch(width: int) -> Scratch:
 def make_filter_scratch(width: int) -> FilterScratch:
     """Buffers for a filter net that is `width` wide."""
     return FilterScratch(
-        base=np.zeros((CLASSES, width), dtype=np.int16),
-        active=np.zeros(width, dtype=np.int16),
-        pairs=np.zeros((26, 2), dtype=np.int64),
+        base=on_cache_lines(np.zeros((TABLES, width), dtype=np.int16)),
+        rows=on_cache_lines(np.zeros(26, dtype=np.int32)),
+        active=on_cache_lines(np.zeros((1, width), dtype=np.int16)),
+        live=np.zeros((1, width // SMALL_TILE), dtype=np.int64),
+        pairs=np.zeros((1, 26, 2), dtype=np.int32),
+        counts=np.zeros(1, dtype=np.int64),
         logits=np.zeros(LAST, dtype=np.int32),
-        unused=np.zeros(LAST, dtype=np.int16),
+        unused=np.zeros((1, LAST), dtype=np.int16),
         outcome=np.zeros(5, dtype=np.int64),
         equities=np.zeros(MAX_PLAYS, dtype=np.int64),
-        chosen=np.zeros(MAX_PLAYS, dtype=np.int64),
+        order=np.zeros(MAX_PLAYS, dtype=np.int64),
     )
 
 

@@ -18,10 +18,10 @@ from safetensors.numpy import save_file
 
 from engine.board import CHECKERS, PLACES
 from engine.errors import InputError
-from engine.kernels.facts import OFFSETS, PIP_DIFFERENCE_VALUES, PLACE_ROWS, ROWS, SIDE_FACTS
+from engine.kernels.facts import BOARD_FACTS, CLASSES, OFFSETS, PLACE_ROWS, ROWS, SIDE_FACTS, TABLES
 from engine.kernels.filter import FILTER_ROWS, FilterNet
-from engine.kernels.network import ACTIVATION_BITS, CLASSES, CLIP_STEPS, DIRECT, LAST, SECOND, WEIGHT_BITS, IntNet
-from engine.kernels.vectors import LANES
+from engine.kernels.network import ACTIVATION_BITS, CLIP_STEPS, DIRECT, LAST, SECOND, WEIGHT_BITS, IntNet
+from engine.kernels.vectors import LANES, SMALL_TILE, TILE, on_cache_lines
 from engine.outcome import OUTCOMES
 
 FORMAT = "gammonfarm-net-1"
@@ -30,7 +30,7 @@ Arrays = Mapping[str, NDArray[np.float32]]
 
 def inputs_digest() -> str:
     """Names the inputs of the network: a net only fits the board facts it was trained with."""
-    text = json.dumps([SIDE_FACTS, PIP_DIFFERENCE_VALUES])
+    text = json.dumps([SIDE_FACTS, BOARD_FACTS, CLASSES])
     return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
 
 
@@ -46,14 +46,14 @@ class NetKind(enum.Enum):
 def _shapes(kind: NetKind, width: int) -> dict[str, tuple[int, ...]]:
     if kind is NetKind.FILTER:
         return {
-            "table": (CLASSES * FILTER_ROWS, width),
-            "bias": (CLASSES, width),
-            "last": (CLASSES, width, OUTCOMES),
-            "last_bias": (CLASSES, OUTCOMES),
+            "table": (TABLES * FILTER_ROWS, width),
+            "bias": (TABLES, width),
+            "last": (TABLES, width, OUTCOMES),
+            "last_bias": (TABLES, OUTCOMES),
         }
     return {
-        "table": (CLASSES * ROWS, width),
-        "bias": (CLASSES, width),
+        "table": (TABLES * ROWS, width),
+        "bias": (TABLES, width),
         "second": (CLASSES, width, SECOND),
         "second_bias": (CLASSES, SECOND),
         "last": (CLASSES, SECOND - DIRECT, OUTCOMES),
@@ -164,18 +164,18 @@ def quantise(net: Net) -> IntNet:
     second = np.rint(a["second"] * weight_steps)
     second_bias = np.rint(a["second_bias"] * steps * weight_steps)
     last, last_bias = _padded_last(a, weight_steps, steps * weight_steps)
-    table = np.rint(a["table"].reshape(CLASSES, ROWS, width) * steps)
+    table = np.rint(a["table"].reshape(TABLES, ROWS, width) * steps)
     bias = np.rint(a["bias"] * steps)
     _check_range("second", np.abs(second), 2**15)
     _check_range("last", np.abs(last), 2**15)
-    for c in range(CLASSES):
-        _check_range("table", sum_bounds(table[c], bias[c], 2**15), 2**15)
+    for t in range(TABLES):
+        _check_range("table", sum_bounds(table[t], bias[t], 2**15), 2**15)
     _check_range("second", np.abs(second).sum(axis=1) * CLIP_STEPS + np.abs(second_bias), 2**31)
     _check_range("last", np.abs(last).sum(axis=1) * CLIP_STEPS + np.abs(last_bias), 2**31)
     return IntNet(
-        table=np.ascontiguousarray(table, dtype=np.int16),
-        bias=np.ascontiguousarray(bias, dtype=np.int16),
-        second=_pairs(second),
+        table=_tiles(table, TILE),
+        bias=_filled(bias, TILE, axis=1).astype(np.int16),
+        second=_pairs(_filled(second, TILE, axis=1)),
         second_bias=second_bias.astype(np.int32),
         last=_pairs(last),
         last_bias=last_bias.astype(np.int32),
@@ -191,27 +191,27 @@ def quantise_filter(net: Net) -> FilterNet:
     a = net.arrays
     steps = 1 << ACTIVATION_BITS
     weight_steps = 1 << WEIGHT_BITS
-    table = np.rint(a["table"].reshape(CLASSES, FILTER_ROWS, net.width) * steps)
+    table = np.rint(a["table"].reshape(TABLES, FILTER_ROWS, net.width) * steps)
     bias = np.rint(a["bias"] * steps)
     last, last_bias = _padded_last(a, weight_steps, steps * weight_steps)
     _check_range("last", np.abs(last), 2**15)
-    for c in range(CLASSES):
-        _check_range("table", sum_bounds(table[c], bias[c], 2**15), 2**15)
+    for t in range(TABLES):
+        _check_range("table", sum_bounds(table[t], bias[t], 2**15), 2**15)
     _check_range("last", np.abs(last).sum(axis=1) * CLIP_STEPS + np.abs(last_bias), 2**31)
     return FilterNet(
-        table=np.ascontiguousarray(table, dtype=np.int16),
-        bias=np.ascontiguousarray(bias, dtype=np.int16),
-        last=_pairs(last),
+        table=_tiles(table, SMALL_TILE),
+        bias=_filled(bias, SMALL_TILE, axis=1).astype(np.int16),
+        last=_pairs(_filled(last, SMALL_TILE, axis=1)),
         last_bias=last_bias.astype(np.int32),
     )
 
 
 def _padded_last(a: Arrays, weight_steps: int, bias_steps: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The last layer with its outputs padded to LAST and, for the main net, its inputs to SECOND."""
-    inputs = a["last"].shape[1]
-    last = np.zeros((CLASSES, SECOND if inputs < SECOND else inputs, LAST))
+    classes, inputs, _ = a["last"].shape
+    last = np.zeros((classes, SECOND if inputs < SECOND else inputs, LAST))
     last[:, :inputs, :OUTCOMES] = np.rint(a["last"] * weight_steps)
-    last_bias = np.zeros((CLASSES, LAST))
+    last_bias = np.zeros((classes, LAST))
     last_bias[:, :OUTCOMES] = np.rint(a["last_bias"] * bias_steps)
     return last, last_bias
 
@@ -258,8 +258,25 @@ def _most_over_boards(places: NDArray[np.floating]) -> NDArray[np.float64]:
     return most
 
 
+def _filled(array: NDArray[np.float64], size: int, axis: int) -> NDArray[np.float64]:
+    """Units that are always zero added on an axis, up to a multiple of `size`."""
+    missing = -array.shape[axis] % size
+    return np.pad(array, [(0, missing if i == axis else 0) for i in range(array.ndim)])
+
+
+def _tiles(table: NDArray[np.float64], size: int) -> NDArray[np.int16]:
+    """[T, rows, H] -> int16[T, H / size, rows, size], the layout of `engine.kernels.vectors`."""
+    table = _filled(table, size, axis=2)
+    tables, rows, width = table.shape
+    tiled = table.reshape(tables, rows, width // size, size).swapaxes(1, 2)
+    return on_cache_lines(tiled.astype(np.int16))
+
+
 def _pairs(weights: NDArray[np.float64]) -> NDArray[np.int16]:
-    """[C, inputs, outputs] -> int16[C, inputs / 2, outputs, 2], the layout of `engine.kernels.vectors`."""
+    """[C, inputs, outputs] -> int16[C, inputs / 2 + 1, outputs, 2], the layout of `engine.kernels.vectors`; the last
+    pair is zero.
+    """
     classes, inputs, outputs = weights.shape
-    paired = weights.reshape(classes, inputs // 2, 2, outputs).swapaxes(2, 3)
-    return np.ascontiguousarray(paired, dtype=np.int16)
+    paired = np.zeros((classes, inputs // 2 + 1, outputs, 2))
+    paired[:, :-1] = weights.reshape(classes, inputs // 2, 2, outputs).swapaxes(2, 3)
+    return on_cache_lines(paired.astype(np.int16))

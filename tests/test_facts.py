@@ -22,24 +22,32 @@ def board_of(own: dict[int, int], other: dict[int, int]) -> Board:
     return make_board(counts)
 
 
-def kernel_rows(board: Board) -> tuple[list[int], bool]:
-    """Rows and race flag of one board."""
+def kernel_rows(board: Board) -> tuple[list[int], int]:
+    """Rows and class of one board."""
     rows = np.full((1, kernel.WIDTH), -1, dtype=np.int32)
-    races = np.zeros(1, dtype=np.bool_)
-    kernel.rows_of(board[np.newaxis], rows, races)
-    return rows[0].tolist(), bool(races[0])
+    classes = np.zeros(1, dtype=np.int64)
+    kernel.rows_of(board[np.newaxis], rows, classes)
+    return rows[0].tolist(), int(classes[0])
 
 
 def facts_in(rows: list[int]) -> dict[str, int]:
     """The facts that rows stand for, by name; the opponent's names start with `other_`."""
-    sizes = [*oracle.SIDE_FACTS, *((f"other_{name}", size) for name, size in oracle.SIDE_FACTS)]
+    others = [(f"other_{name}", size) for name, size in oracle.SIDE_FACTS]
     values = {}
     start = 1 + oracle.PLACE_ROWS
-    for (name, size), row in zip(sizes, rows[26:-1], strict=True):
+    for (name, size), row in zip([*oracle.SIDE_FACTS, *others, *oracle.BOARD_FACTS], rows[26:], strict=True):
         values[name] = row - start if row else 0
         start += size
-    values["pip_difference"] = rows[-1] - start if rows[-1] else 0
     return values
+
+
+def along_the_board(name: str, value: int) -> int:
+    """A set of points as the other side numbers its bits."""
+    if name not in ("home_points", "outer_points", "far_outer_points", "anchors"):
+        return value
+    points, rest = divmod(value, 3) if name in ("home_points", "anchors") else (value, 0)
+    turned = sum(1 << 5 - i for i in range(6) if points >> i & 1)
+    return turned * 3 + rest if name in ("home_points", "anchors") else turned
 
 
 BAR_AND_BLOTS = {
@@ -61,65 +69,66 @@ BAR_AND_BLOTS = {
 @given(board=boards())
 @example(board=START)
 @settings(max_examples=300, deadline=None)
-def test_rows_and_race_flag_equal_the_oracle(board: Board) -> None:
-    rows, race = kernel_rows(board)
+def test_rows_and_class_equal_the_oracle(board: Board) -> None:
+    rows, found = kernel_rows(board)
     assert facts_in(rows) == facts_in(oracle.rows(board))  # first, because it names the fact
     assert rows == oracle.rows(board)
-    assert race == oracle.is_race(board)
+    assert found == oracle.position_class(board)
 
 
 @pytest.mark.parametrize("board", BAR_AND_BLOTS.values(), ids=BAR_AND_BLOTS)
 @pytest.mark.parametrize("turn", [False, True], ids=["as it is", "turned round"])
 def test_odd_positions_equal_the_oracle(board: Board, turn: bool) -> None:
     seen = flip(board) if turn else board
-    rows, race = kernel_rows(seen)
+    rows, found = kernel_rows(seen)
     assert facts_in(rows) == facts_in(oracle.rows(seen))
     assert rows == oracle.rows(seen)
-    assert race == oracle.is_race(seen)
+    assert found == oracle.position_class(seen)
 
 
 @given(board=boards())
 @settings(max_examples=100, deadline=None)
 def test_facts_of_one_side_are_those_of_the_other_side_of_the_turned_board(board: Board) -> None:
-    here, race = kernel_rows(board)
-    there, turned_race = kernel_rows(flip(board))
+    here, found = kernel_rows(board)
+    there, turned_class = kernel_rows(flip(board))
     facts, turned = facts_in(here), facts_in(there)
     for name, _ in oracle.SIDE_FACTS:
-        assert facts[name] == turned[f"other_{name}"], name
-        assert facts[f"other_{name}"] == turned[name], name
-    assert race == turned_race
+        assert along_the_board(name, facts[name]) == turned[f"other_{name}"], name
+        assert facts[f"other_{name}"] == along_the_board(name, turned[name]), name
+    assert (found == kernel.RACE) == (turned_class == kernel.RACE)
 
 
 def test_facts_of_the_start_position_are_known() -> None:
-    rows, race = kernel_rows(START)
+    rows, found = kernel_rows(START)
     facts = facts_in(rows)
-    assert not race
-    assert facts["pip_difference"] == 64
+    assert found == 4  # contact, both sides with checkers far behind
+    assert facts["pips"] == 64 * 8 + 167 // 24
     assert facts["hitting_rolls"] == 0  # no blots
-    assert facts["contact_checkers"] == 15
-    assert facts["fifths_of_pips"] == 167 // 5
-    assert facts["home_points"] == 1 << 5
+    assert facts["contact_and_timing"] == 16 * 15 + (3 * 1 + 5 * 4) // 3  # on 8: 2 pips, on 13: 7
+    assert facts["home_points"] == 3 << 5
     assert facts["outer_points"] == 1 << 1
     assert facts["far_outer_points"] == 1 << 0
-    assert facts["anchors"] == 1 << 5
-    assert facts["zone"] == 8
+    assert facts["anchors"] == 3 << 5
+    assert facts["zone_and_deep"] == 8 * 16
+    assert facts["blots"] == 3 * 1  # none, but the six point of the other side is made
+    assert facts["stacks"] == 4 * 3 + 2  # 6 and 13 hold five, 8 holds three
+    assert facts["rear_checkers"] == 24 * 26 + 24
     # 7 * (longest run 1) + best block: points 6 and 8.
     assert facts["prime_and_block"] == 7 + 2
     # The points 19, 17 and 12 stop a back checker: it can't stop there (totals 5, 7 and 12), and 5-5 has to touch 19.
     blocked = sum(a + b in (5, 7, 12) or (a, b) == (5, 5) for a in range(1, 7) for b in range(1, 7))
-    assert facts["escape_rear"] == 36 - blocked
+    assert facts["escapes"] // 11 == 36 - blocked
 
 
 def test_a_direct_shot_six_away_hits_with_seventeen_rolls() -> None:
     # Nothing stands between 8 and the blot on 2: 11 rolls with a six, 5-1, 4-2 (both ways), 3-3 and 2-2.
     facts = facts_in(kernel_rows(board_of({8: 1}, {2: 1}))[0])
-    assert facts["hitting_rolls"] == 17
-    assert facts["far_hitting_rolls"] == 0
+    assert facts["hitting_rolls"] == 170
 
 
 def test_a_far_shot_is_counted_as_both() -> None:
     facts = facts_in(kernel_rows(board_of({22: 1, 1: 2}, {16: 1}))[0])
-    assert facts["hitting_rolls"] == facts["far_hitting_rolls"] == 17
+    assert facts["hitting_rolls"] == 170 + 5  # 17 rolls are five quarters, rounded up
 
 
 @pytest.mark.parametrize(
@@ -127,12 +136,12 @@ def test_a_far_shot_is_counted_as_both() -> None:
     [({6: 2}, {7: 2}, True), ({7: 2}, {6: 2}, False), ({25: 1}, {24: 1}, False), ({3: 1}, {0: 1}, False)],
 )
 def test_a_race_begins_when_all_have_passed(own: dict[int, int], other: dict[int, int], race: bool) -> None:
-    assert kernel_rows(board_of(own, other))[1] is race
+    assert (kernel_rows(board_of(own, other))[1] == kernel.RACE) is race
 
 
 def test_the_inputs_are_those_that_the_oracle_knows() -> None:
     assert list(kernel.SIDE_FACTS) == oracle.SIDE_FACTS
-    assert kernel.PIP_DIFFERENCE_VALUES == oracle.PIP_DIFFERENCE_VALUES
+    assert list(kernel.BOARD_FACTS) == oracle.BOARD_FACTS
     assert kernel.ROWS == oracle.ROWS
     assert len(oracle.rows(START)) == kernel.WIDTH
 
@@ -141,15 +150,15 @@ def test_the_inputs_are_those_that_the_oracle_knows() -> None:
 @settings(max_examples=50, deadline=None)
 def test_there_is_one_row_a_place_and_one_a_fact_and_none_beyond_the_table(board: Board) -> None:
     rows, _ = kernel_rows(board)
-    assert len(rows) == kernel.WIDTH == 26 + 2 * len(kernel.SIDE_FACTS) + 1
+    assert len(rows) == kernel.WIDTH == 26 + 2 * len(kernel.SIDE_FACTS) + 2
     assert all(0 <= row < kernel.ROWS for row in rows)
     assert [row == 0 for row in rows[:26]] == [count == 0 for count in board.tolist()]
 
 
 def test_no_two_inputs_share_a_row() -> None:
     places = [kernel.place_row.py_func(p, c) for p in range(26) for c in range(-15, 16) if c]
-    sizes = [size for _, size in kernel.SIDE_FACTS] * 2 + [kernel.PIP_DIFFERENCE_VALUES]
-    facts = [kernel.fact_row.py_func(fact, value) for fact, size in enumerate(sizes) for value in range(1, size)]
+    sizes = [size for _, size in [*kernel.SIDE_FACTS, *kernel.SIDE_FACTS, *kernel.BOARD_FACTS]]
+    facts = [int(kernel.OFFSETS[fact]) + value for fact, size in enumerate(sizes) for value in range(1, size)]
     every = [int(row) for row in places + facts]
     assert len(set(every)) == len(every)
     assert min(every) > 0
@@ -157,5 +166,7 @@ def test_no_two_inputs_share_a_row() -> None:
 
 
 def test_empty_places_and_facts_of_value_zero_have_no_row() -> None:
+    rows, _ = kernel_rows(START)
     assert all(kernel.place_row.py_func(place, 0) == 0 for place in range(26))
-    assert all(kernel.fact_row.py_func(fact, 0) == 0 for fact in range(kernel.FACTS))
+    names = [name for name, _ in oracle.SIDE_FACTS]
+    assert rows[26 + names.index("hitting_rolls")] == rows[26 + names.index("borne_off")] == 0

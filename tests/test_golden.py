@@ -9,7 +9,7 @@ import torch
 from safetensors import safe_open
 
 from engine.evaluator import Evaluator, Nets
-from engine.kernels.facts import WIDTH, rows_of
+from engine.kernels.facts import CLASSES, WIDTH, rows_of
 from engine.network import Network
 from engine.rules import INTERNATIONAL
 from engine.weights import shipped_net
@@ -33,16 +33,15 @@ def test_the_compiled_float_network_equals_torch_to_a_hundred_thousandth() -> No
     with safe_open(GOLDEN, framework="numpy") as file:
         boards = file.get_tensor("boards")[:2000]
     rows = np.empty((len(boards), WIDTH), dtype=np.int32)
-    races = np.empty(len(boards), dtype=np.bool_)
-    rows_of(boards, rows, races)
+    classes = np.empty(len(boards), dtype=np.int64)
+    rows_of(boards, rows, classes)
     model = Network(net.width)
     model.load_state_dict({name: torch.from_numpy(array) for name, array in net.arrays.items()})
     with torch.no_grad():
-        expected = torch.sigmoid(model(torch.from_numpy(rows).long(), torch.from_numpy(races))).numpy()
-    found, found_races = raw_outcomes(net, boards)
-    assert np.array_equal(found_races, races)
-    assert races.any()
-    assert not races.all()
+        expected = torch.sigmoid(model(torch.from_numpy(rows).long(), torch.from_numpy(classes))).numpy()
+    found, found_classes = raw_outcomes(net, boards)
+    assert np.array_equal(found_classes, classes)
+    assert set(classes.tolist()) == set(range(CLASSES))
     assert np.abs(found - expected).max() < 1e-5
 
 

@@ -38,11 +38,11 @@ def changed(net: Net, name: str, value: float) -> Net:
 
 
 def inputs(of: list[Board]) -> tuple[torch.Tensor, torch.Tensor]:
-    """(rows, races) for the Torch module."""
+    """(rows, classes) for the Torch module."""
     rows = np.empty((len(of), WIDTH), dtype=np.int32)
-    races = np.empty(len(of), dtype=np.bool_)
-    rows_of(np.stack(of), rows, races)
-    return torch.from_numpy(rows).long(), torch.from_numpy(races)
+    classes = np.empty(len(of), dtype=np.int64)
+    rows_of(np.stack(of), rows, classes)
+    return torch.from_numpy(rows).long(), torch.from_numpy(classes)
 
 
 EVALUATORS = [Evaluator(Nets(random_net(seed))) for seed in range(NETS)]
@@ -230,8 +230,8 @@ def test_the_integer_twin_is_close_to_the_module(seed: int, some: list[Board]) -
 
 
 def test_the_training_layer_equals_the_plain_one_forward_and_backward() -> None:
-    rows, races = inputs([START, RACE, LATE_RACE, ON_THE_BAR, flip(ON_THE_BAR), START])
-    rows = rows + (~races).long().unsqueeze(1) * ROWS
+    rows, classes = inputs([START, RACE, LATE_RACE, ON_THE_BAR, flip(ON_THE_BAR), START])
+    rows = rows + classes.clamp(max=1).unsqueeze(1) * ROWS
     weight = torch.randn((len(rows), 32), generator=torch.Generator().manual_seed(5))
     results = []
     for layer in (embedding_sum, SparseFirstLayer(ROWS)):
@@ -248,12 +248,12 @@ def test_the_training_layer_equals_the_plain_one_forward_and_backward() -> None:
 
 
 def test_the_whole_module_has_the_same_gradients_with_either_first_layer() -> None:
-    rows, races = inputs([START, RACE, ON_THE_BAR])
+    rows, classes = inputs([START, RACE, ON_THE_BAR])
     gradients = []
     for layer in (embedding_sum, SparseFirstLayer(ROWS)):
         model = Network(32, layer)
         model.initialise(torch.Generator().manual_seed(3))
-        loss = torch.nn.functional.binary_cross_entropy_with_logits(model(rows, races), torch.full((3, 5), 0.25))
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(model(rows, classes), torch.full((3, 5), 0.25))
         loss.backward()  # type: ignore[no-untyped-call]
         gradients.append({name: p.grad for name, p in model.named_parameters()})
         for c in range(2):

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.evaluator import Evaluator, Nets
-from engine.kernels.facts import FACTS, ROWS
+from engine.kernels.facts import RACE, ROW_SPACE, ROWS, TABLES
 from engine.kernels.float_network import evaluate_float
-from engine.kernels.network import CLASSES, ONE
+from engine.kernels.network import ONE
 from engine.outcome import OUTCOMES
 from engine.rules import RuleSet
 from engine.weights import Net
@@ -42,7 +42,8 @@ def quantisation_loss(net: Net, rules: RuleSet, games: int = GAMES) -> Quantisat
 
 def float_outcomes(net: Net, boards: NDArray[np.int8]) -> NDArray[np.float64]:
     """Outcomes float64[N, 5] of the float network, after the same limits as the integer twin's."""
-    raw, races = raw_outcomes(net, boards)
+    raw, classes = raw_outcomes(net, boards)
+    races = classes == RACE
     p = raw.astype(np.float64)
     counts = boards.astype(np.int64)
     own = np.maximum(counts, 0)
@@ -58,22 +59,21 @@ def float_outcomes(net: Net, boards: NDArray[np.int8]) -> NDArray[np.float64]:
     return p
 
 
-def raw_outcomes(net: Net, boards: NDArray[np.int8]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """(outcomes float32[N, 5] of the float network before the rules' limits, races bool[N])."""
+def raw_outcomes(net: Net, boards: NDArray[np.int8]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """(outcomes float32[N, 5] of the float network before the rules' limits, classes int64[N])."""
     a = net.arrays
     outcomes = np.empty((len(boards), OUTCOMES), dtype=np.float32)
-    races = np.empty(len(boards), dtype=np.bool_)
+    classes = np.empty(len(boards), dtype=np.int64)
     evaluate_float(
         np.ascontiguousarray(boards),
-        a["table"].reshape(CLASSES, ROWS, net.width),
+        a["table"].reshape(TABLES, ROWS, net.width),
         a["bias"],
         a["second"],
         a["second_bias"],
         a["last"],
         a["last_bias"],
-        np.zeros(FACTS, dtype=np.int64),
-        np.zeros((2, 6), dtype=np.int64),
+        np.zeros(ROW_SPACE, dtype=np.int32),
         outcomes,
-        races,
+        classes,
     )
-    return outcomes, races
+    return outcomes, classes

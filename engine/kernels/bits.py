@@ -29,12 +29,12 @@ def leading_zeros(typingctx, value):
 
 @intrinsic
 def count_bits(typingctx, value):
-    """Number of set bits of an int64."""
+    """Number of set bits of an integer, in its own type."""
 
     def codegen(context, builder, signature, args):
         return builder.ctpop(args[0])
 
-    return types.int64(types.int64), codegen
+    return value(value), codegen
 
 
 @intrinsic
@@ -47,19 +47,19 @@ def reverse_bits(typingctx, value):
     return types.int64(types.int64), codegen
 
 
-@njit(inline="always")
+@njit(inline="always", _nrt=False)
 def lowest(mask):
     """Place of the lowest set bit."""
     return trailing_zeros(mask)
 
 
-@njit(inline="always")
+@njit(inline="always", _nrt=False)
 def highest(mask):
     """Place of the highest set bit (-1 for an empty mask)."""
     return 63 - leading_zeros(mask)
 
 
-@njit(inline="always")
+@njit(inline="always", _nrt=False)
 def other_view(mask):
     """A mask of places in the other player's numbering: bit p becomes bit 25 - p."""
     return (reverse_bits(mask) >> 38) & 0x3FFFFFF

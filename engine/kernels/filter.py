@@ -14,76 +14,77 @@ from numba import njit
 from numpy.typing import NDArray
 
 from engine.kernels.bits import highest, lowest
-from engine.kernels.facts import PLACE_ROWS, masks_of, place_row
-from engine.kernels.network import CLIP_STEPS, CONTACT, RACE, WEIGHT_BITS, equity_of, is_won, sigmoid
-from engine.kernels.vectors import exchange_rows, last_layer
+from engine.kernels.facts import PLACE_ROWS, TABLES, place_row
+from engine.kernels.network import (
+    CLIP_STEPS,
+    WEIGHT_BITS,
+    changed_places,
+    equity_of,
+    sigmoid,
+)
+from engine.kernels.board_vectors import place_masks
+from engine.kernels.vectors import exchange_small_rows, filter_layer, sum_small_rows
 
 FILTER_ROWS = PLACE_ROWS + 1
 
 
 class FilterNet(NamedTuple):
-    """Weights of the filter net (C = 2 position classes, F = width)."""
+    """Weights of the filter net (T = 2 tables: race, contact; F = width)."""
 
-    table: NDArray[np.int16]  # [C, FILTER_ROWS, F] in 1/1,024; row 0 is zero
-    bias: NDArray[np.int16]  # [C, F] in 1/1,024
-    last: NDArray[np.int16]  # [C, F / 2, 8, 2] in 1/2,048; outputs beyond five are zero
-    last_bias: NDArray[np.int32]  # [C, 8] in 1/2**21
+    table: NDArray[np.int16]  # [T, F / SMALL_TILE, FILTER_ROWS, SMALL_TILE] in 1/1,024; row 0 is zero
+    bias: NDArray[np.int16]  # [T, F] in 1/1,024
+    last: NDArray[np.int16]  # [T, F / 2 + 1, 8, 2] in 1/2,048; outputs beyond five and the last pair are zero
+    last_bias: NDArray[np.int32]  # [T, 8] in 1/2**21
 
 
 class FilterScratch(NamedTuple):
     """Work space of one thread for the filter."""
 
-    base: NDArray[np.int16]  # [C, F]
-    active: NDArray[np.int16]  # [F]
-    pairs: NDArray[np.int64]  # [26, 2]
+    base: NDArray[np.int16]  # [T, F]
+    rows: NDArray[np.int32]  # [26]
+    active: NDArray[np.int16]  # [1, F]
+    live: NDArray[np.int64]  # [1, F / SMALL_TILE]
+    pairs: NDArray[np.int32]  # [1, 26, 2]
+    counts: NDArray[np.int64]  # [1]
     logits: NDArray[np.int32]  # [8]
-    unused: NDArray[np.int16]  # [8]
+    unused: NDArray[np.int16]  # [1, 8]
     outcome: NDArray[np.int64]  # [5]
     equities: NDArray[np.int64]  # [MAX_PLAYS]
-    chosen: NDArray[np.int64]  # [MAX_PLAYS]
+    order: NDArray[np.int64]  # [MAX_PLAYS]
 
 
-@njit(inline="always")
-def _class_of(board):
-    own1, _, opp1, _ = masks_of(board)
-    return RACE if highest(own1) < lowest(opp1) else CONTACT
-
-
-@njit
+@njit(_nrt=False)
 def prepare_filter(board, net, f):
-    """First layer of the position before the play, for both classes (a play may end the contact)."""
-    width = f.active.shape[0]
-    for c in range(2):
-        for j in range(width):
-            f.base[c, j] = net.bias[c, j]
-        for place in range(26):
-            row = place_row(place, board[place])
-            if row:
-                for j in range(width):
-                    f.base[c, j] += net.table[c, row, j]
+    """First layer of the position before the play, for both tables (a play may end the contact)."""
+    n = 0
+    for place in range(26):
+        if board[place] != 0:
+            f.rows[n] = place_row(place, board[place])
+            n += 1
+    for t in range(TABLES):
+        sum_small_rows(net.bias, net.table, t, f.rows, n, f.base, t)
 
 
-@njit
-def filter_outcome(board, child, changed, net, f, outcome):
-    """Outcome (int64[5] in 1/2**20, out) of one after-position by the filter net; `prepare_filter(board)` came
-    before.
-    """
-    pairs = 0
-    while changed:
-        place = lowest(changed)
-        changed &= changed - 1
-        if board[place] != child[place]:
-            f.pairs[pairs, 0] = place_row(place, child[place])
-            f.pairs[pairs, 1] = place_row(place, board[place])
-            pairs += 1
-    c = _class_of(child)
-    exchange_rows(f.base[c], net.table[c], f.pairs, pairs, CLIP_STEPS, f.active)
-    last_layer(f.active, net.last[c], net.last_bias[c], f.logits, f.unused, WEIGHT_BITS, CLIP_STEPS)
+@njit(inline="always", _nrt=False)
+def _filter_child(board, child, changed, t, net, f, outcome):
+    f.counts[0] = changed_places(board, child, changed, f.pairs[0])
+    exchange_small_rows(f.base, t, net.table, t, f.pairs, f.counts, 0, 1, CLIP_STEPS, f.active, f.live)
+    filter_layer(f.active, 0, f.live, net.last, net.last_bias, t, f.logits, f.unused, WEIGHT_BITS, CLIP_STEPS)
     for o in range(5):
         outcome[o] = sigmoid(np.int64(f.logits[o]))
 
 
-@njit
+@njit(_nrt=False)
+def filter_outcome(board, child, changed, net, f, outcome):
+    """Outcome (int64[5] in 1/2**20, out) of one after-position by the filter net; `prepare_filter(board)` came
+    before.
+    """
+    masks = place_masks(child)
+    t = np.int64(highest(masks[0]) > lowest(masks[4]))  # as `table_of` of the class
+    _filter_child(board, child, changed, t, net, f, outcome)
+
+
+@njit(_nrt=False)
 def keep_best(board, n, keep, net, utility, f, s):
     """Move the `keep` plays that the filter net likes best to the front of `s.plays`; returns how many are left.
 
@@ -94,33 +95,35 @@ def keep_best(board, n, keep, net, utility, f, s):
         return n
     for i in range(n):
         child = s.plays[i]
-        if is_won(child):
+        masks = place_masks(child)
+        if masks[0] == 0:
             f.equities[i] = np.int64(1) << 40
         else:
-            filter_outcome(board, child, s.changed[i], net, f, f.outcome)
+            t = np.int64(highest(masks[0]) > lowest(masks[4]))  # as `table_of` of the class
+            _filter_child(board, child, s.changed[i], t, net, f, f.outcome)
             f.equities[i] = equity_of(f.outcome, utility)
     # Insertion into a short list of indices, best first; equal values keep the order of generation.
     kept = 0
     for i in range(n):
-        if kept == keep and f.equities[i] <= f.equities[f.chosen[kept - 1]]:
+        if kept == keep and f.equities[i] <= f.equities[f.order[kept - 1]]:
             continue
         at = kept if kept < keep else keep - 1
-        while at > 0 and f.equities[f.chosen[at - 1]] < f.equities[i]:
-            f.chosen[at] = f.chosen[at - 1]
+        while at > 0 and f.equities[f.order[at - 1]] < f.equities[i]:
+            f.order[at] = f.order[at - 1]
             at -= 1
-        f.chosen[at] = i
+        f.order[at] = i
         if kept < keep:
             kept += 1
     # Back into the order of generation, so that moving rows forward never overwrites one still needed.
     for i in range(1, kept):
-        value = f.chosen[i]
+        value = f.order[i]
         j = i
-        while j > 0 and f.chosen[j - 1] > value:
-            f.chosen[j] = f.chosen[j - 1]
+        while j > 0 and f.order[j - 1] > value:
+            f.order[j] = f.order[j - 1]
             j -= 1
-        f.chosen[j] = value
+        f.order[j] = value
     for i in range(kept):
-        source = f.chosen[i]
+        source = f.order[i]
         if source != i:
             for place in range(26):
                 s.plays[i, place] = s.plays[source, place]
@@ -128,7 +131,7 @@ def keep_best(board, n, keep, net, utility, f, s):
     return kept
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def filter_boards(boards, net, f, outcomes):
     """`outcomes` (int64[N, 5]) of many after-positions by the filter net, views of the players who just moved."""
     for i in range(boards.shape[0]):

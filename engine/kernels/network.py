@@ -15,17 +15,15 @@ from numpy.typing import NDArray
 
 from engine.kernels.bearoff import bearoff_outcome
 from engine.kernels.bits import lowest
-from engine.kernels.facts import FACTS, board_facts, fact_row, place_row
-from engine.kernels.vectors import exchange_rows, last_layer, second_layer
+from engine.kernels.facts import RACE, first_layer_rows, place_row
+from engine.kernels.board_vectors import place_masks
+from engine.kernels.vectors import differing, exchange_rows, last_layer, second_layer, sum_rows
 
-RACE = 0
-CONTACT = 1
-CLASSES = 2
 SECOND = 32
 LAST = 8  # outputs of the last layer, padded; five are used
-BATCH = 32
-"""Plays that go through the upper layers together: their weights and the table's rows don't fit the first cache at
-once.
+BATCH = 64
+"""Plays that go through the layers together: the weights of a layer and the rows of the next don't fit the first cache
+at once.
 """
 DIRECT = 5  # the last five of the second layer go to the logits unclipped
 CLIP = 4.0
@@ -42,45 +40,33 @@ _SIGMOID_RANGE = 16
 _STEP_BITS = ACTIVATION_BITS + WEIGHT_BITS - _SIGMOID_STEPS
 SIGMOID = np.rint(
     ONE / (1.0 + np.exp(-np.arange((_SIGMOID_RANGE << _SIGMOID_STEPS) + 1) / (1 << _SIGMOID_STEPS)))
-).astype(np.int64)
-"""int64[2049]: ONE * sigmoid(i / 128)."""
+).astype(np.int32)
+"""int32[2049]: ONE * sigmoid(i / 128)."""
 
 
 class IntNet(NamedTuple):
-    """Weights of the network, one slice for each position class (C = 2: race, contact); H is the first layer's
-    width.
+    """Weights of the network: T tables of the first layer (race, contact), upper layers for each of the C classes of
+    position; H is the first layer's width.
     """
 
-    table: NDArray[np.int16]  # [C, ROWS, H] in 1/1,024; row 0 is zero
-    bias: NDArray[np.int16]  # [C, H] in 1/1,024
-    second: NDArray[np.int16]  # [C, H / 2, 32, 2] in 1/2,048: pairs of inputs, so that one step takes two of them
+    table: NDArray[np.int16]  # [T, H / TILE, ROWS, TILE] in 1/1,024; row 0 is zero
+    bias: NDArray[np.int16]  # [T, H] in 1/1,024
+    second: NDArray[np.int16]  # [C, H / 2 + 1, 32, 2] in 1/2,048: pairs of inputs, the last of them zero
     second_bias: NDArray[np.int32]  # [C, 32] in 1/2**21
-    last: NDArray[np.int16]  # [C, 16, 8, 2] in 1/2,048; outputs beyond five and inputs beyond 27 are zero
+    last: NDArray[np.int16]  # [C, 17, 8, 2] in 1/2,048; outputs beyond five and inputs beyond 27 are zero
     last_bias: NDArray[np.int32]  # [C, 8] in 1/2**21
 
 
-@njit
-def first_layer(board, facts, table, bias, total):
-    """`total` (int16[H]) = the first layer's sums of one after-position from scratch."""
-    width = total.shape[0]
-    for j in range(width):
-        total[j] = bias[j]
-    for place in range(26):
-        row = place_row(place, board[place])
-        if row:
-            for j in range(width):
-                total[j] += table[row, j]
-    for fact in range(FACTS):
-        row = fact_row(fact, facts[fact])
-        if row:
-            for j in range(width):
-                total[j] += table[row, j]
+@njit(inline="always", _nrt=False)
+def table_of(c):
+    """Index of the first layer's table for a class of position."""
+    return min(c, 1)
 
 
-@njit
-def changed_rows(board, facts, child, child_facts, changed, pairs):
-    """Rows to exchange where `child` differs from `board`: fills `pairs` (new row, old row) and returns their
-    number.
+@njit(inline="always", _nrt=False)
+def changed_places(board, child, changed, pairs):
+    """Rows of the places of the mask `changed` on which `child` differs from `board`: fills `pairs` (int32[., 2]: new
+    row, old row) and returns their number.
     """
     n = 0
     while changed:
@@ -90,34 +76,62 @@ def changed_rows(board, facts, child, child_facts, changed, pairs):
             pairs[n, 0] = place_row(place, child[place])
             pairs[n, 1] = place_row(place, board[place])
             n += 1
-    for fact in range(FACTS):
-        if facts[fact] != child_facts[fact]:
-            pairs[n, 0] = fact_row(fact, child_facts[fact])
-            pairs[n, 1] = fact_row(fact, facts[fact])
-            n += 1
     return n
 
 
-@njit(inline="always")
+@njit(inline="always", _nrt=False)
+def changed_rows(before, after, pairs):
+    """Rows to exchange between two positions (int32[ROW_SPACE] each): fills `pairs` (int32[., 2]: new row, old row) and
+    returns their number.
+    """
+    n = 0
+    different = differing(before, after)
+    while different:
+        k = lowest(different)
+        different &= different - 1
+        pairs[n, 0] = after[k]
+        pairs[n, 1] = before[k]
+        n += 1
+    return n
+
+
+@njit(inline="always", _nrt=False)
+def list_rows(position, nothing, rows):
+    """Fill `rows` with those of `position` (int32[ROW_SPACE]) that are not zero; returns how many. `nothing`: a
+    position without rows.
+    """
+    n = 0
+    some = differing(position, nothing)
+    while some:
+        rows[n] = position[lowest(some)]
+        some &= some - 1
+        n += 1
+    return n
+
+
+@njit(inline="always", _nrt=False)
 def sigmoid(logit):
     """Probability in 1/2**20 of a logit in 1/2**21, by linear interpolation in a table."""
     size = min(abs(logit), (_SIGMOID_RANGE << (ACTIVATION_BITS + WEIGHT_BITS)) - 1)
     step = size >> _STEP_BITS
     part = size & ((1 << _STEP_BITS) - 1)
-    value = SIGMOID[step] + ((SIGMOID[step + 1] - SIGMOID[step]) * part >> _STEP_BITS)
+    low = np.int64(SIGMOID[step])
+    value = low + ((np.int64(SIGMOID[step + 1]) - low) * part >> _STEP_BITS)
     return value if logit >= 0 else ONE - value
 
 
-@njit
-def head(c, net, active, s, outcome):
-    """The layers above the first, for class `c`: `active` int16[H] -> `outcome` int64[5], before the rules' limits."""
-    second_layer(active, net.second[c], net.second_bias[c], s.units, s.hidden, WEIGHT_BITS, CLIP_STEPS)
-    last_layer(s.hidden, net.last[c], net.last_bias[c], s.logits, s.unused, WEIGHT_BITS, CLIP_STEPS)
+@njit(inline="always", _nrt=False)
+def head(c, net, s, k, outcome):
+    """The layers above the first, for class `c` and the `k`-th of `s.active` -> `outcome` int64[5], before the rules'
+    limits.
+    """
+    second_layer(s.active, k, s.live, net.second, net.second_bias, c, s.units, s.hidden, WEIGHT_BITS, CLIP_STEPS)
+    last_layer(s.hidden, 0, s.live, net.last, net.last_bias, c, s.logits, s.unused, WEIGHT_BITS, CLIP_STEPS)
     for o in range(DIRECT):
         outcome[o] = sigmoid(np.int64(s.logits[o]) + np.int64(s.units[SECOND - DIRECT + o]))
 
 
-@njit
+@njit(_nrt=False)
 def apply_limits(board, own, opponent, race, outcome):
     """Take out what the rules exclude: gammons against a side that has borne off, and more gammons than wins.
 
@@ -145,7 +159,7 @@ def apply_limits(board, own, opponent, race, outcome):
     outcome[4] = min(outcome[4], outcome[3])
 
 
-@njit
+@njit(_nrt=False)
 def final_outcome(board, outcome):
     """Exact outcome of a game that the mover of `board` has just won (no own checker left)."""
     count = 0
@@ -160,16 +174,13 @@ def final_outcome(board, outcome):
     outcome[4] = 0
 
 
-@njit
+@njit(inline="always", _nrt=False)
 def is_won(board):
     """Whether the mover has borne off all his checkers."""
-    for place in range(1, 26):  # noqa: SIM110 - Numba compiles no generator expressions
-        if board[place] > 0:
-            return False
-    return True
+    return place_masks(board)[0] == 0
 
 
-@njit
+@njit(_nrt=False)
 def equity_of(outcome, utility):
     """Cubeless points, in 1/2**20, of an outcome in its own view; `utility` int64[5] from the rule set."""
     value = -ONE
@@ -185,47 +196,49 @@ class Scratch(NamedTuple):
     changed: NDArray[np.int64]  # [MAX_PLAYS]
     keys: NDArray[np.uint64]  # [MAX_PLAYS]
     work: NDArray[np.int8]  # [26]
-    facts: NDArray[np.int64]  # [2, FACTS]: before the play, after it
-    sums: NDArray[np.int64]  # [2, 6]
-    base: NDArray[np.int16]  # [H]: first layer before the play
-    total: NDArray[np.int16]  # [H]: first layer of a position evaluated from scratch
-    active: NDArray[np.int16]  # [BATCH, H]: first layers after their activation
-    waiting: NDArray[np.int64]  # [BATCH, 5]: their play, class, race or not, checkers left of either side
-    pairs: NDArray[np.int64]  # [WIDTH, 2]
+    rows: NDArray[np.int32]  # [3, ROW_SPACE]: rows of the position before the play, after it, and of none
+    used: NDArray[np.int32]  # [WIDTH]: rows of a position evaluated from scratch, without zeros
+    base: NDArray[np.int16]  # [2, H]: first layer before the play; of a position evaluated from scratch
+    pairs: NDArray[np.int32]  # [BATCH + 1, WIDTH, 2]: rows that plays exchange, new and old; the last is for `LONE`
+    counts: NDArray[np.int64]  # [BATCH + 1]: how many of them
+    active: NDArray[np.int16]  # [BATCH + 1, H]: first layers after their activation
+    live: NDArray[np.int64]  # [BATCH + 1, H / TILE]: which pairs of units of these are not zero
+    waiting: NDArray[np.int64]  # [BATCH, 4]: their play, class, checkers left of either side
     units: NDArray[np.int32]  # [32]: second layer before its activation
-    hidden: NDArray[np.int16]  # [32]: after it (the weights of the last five are zero)
+    hidden: NDArray[np.int16]  # [1, 32]: after it (the weights of the last five are zero)
     logits: NDArray[np.int32]  # [8]
-    unused: NDArray[np.int16]  # [8]: the logits need no activation
+    unused: NDArray[np.int16]  # [1, 8]: the logits need no activation
     outcomes: NDArray[np.int64]  # [MAX_PLAYS, 5]
     equities: NDArray[np.int64]  # [MAX_PLAYS]
 
 
-@njit
-def from_scratch(board, facts, c, net, s, active):
-    """`active` (int16[H], out) of one after-position without a parent."""
-    first_layer(board, facts, net.table[c], net.bias[c], s.total)
-    exchange_rows(s.total, net.table[c], s.pairs, 0, CLIP_STEPS, active)
+@njit(_nrt=False)
+def from_scratch(rows, c, net, s, outcome):
+    """Outcome of one after-position without a parent, before the rules' limits; `rows`: int32[ROW_SPACE]."""
+    n = list_rows(rows, s.rows[2], s.used)
+    t = table_of(c)
+    sum_rows(net.bias, net.table, t, s.used, n, s.base, 1)
+    s.counts[BATCH] = 0
+    exchange_rows(s.base, 1, net.table, t, s.pairs, s.counts, BATCH, BATCH + 1, CLIP_STEPS, s.active, s.live)
+    head(c, net, s, BATCH, outcome)
 
 
-@njit
+@njit(_nrt=False)
 def evaluate_one(board, net, databases, s, outcome):
     """Outcome (int64[5] in 1/2**20, out) of one after-position, from the view of the player who just moved: of a
     finished game, from the bear-off databases, or by the net.
     """
-    if is_won(board):
+    c, own, opponent = first_layer_rows(board, s.rows[1])
+    if own == 0:
         final_outcome(board, outcome)
         return
-    facts = s.facts[1]
-    race = board_facts(board, s.sums, facts)
-    if race and bearoff_outcome(board, databases, outcome):
+    if c == RACE and bearoff_outcome(board, databases, outcome):
         return
-    c = RACE if race else CONTACT
-    from_scratch(board, facts, c, net, s, s.active[0])
-    head(c, net, s.active[0], s, outcome)
-    apply_limits(board, s.sums[0, 1], s.sums[1, 1], race, outcome)
+    from_scratch(s.rows[1], c, net, s, outcome)
+    apply_limits(board, own, opponent, c == RACE, outcome)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def evaluate_boards(boards, net, databases, s, outcomes):
     """`outcomes` (int64[N, 5]) of many after-positions (int8[N, 26]), views of the players who just moved."""
     for i in range(boards.shape[0]):

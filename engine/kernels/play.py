@@ -9,26 +9,25 @@ from numba import njit
 from numpy.typing import NDArray
 
 from engine.kernels.bearoff import BearoffArrays, bearoff_outcome
-from engine.kernels.facts import board_facts
+from engine.kernels.facts import RACE, first_layer_rows
 from engine.kernels.filter import FilterNet, FilterScratch, keep_best, prepare_filter
 from engine.kernels.moves import generate
 from engine.kernels.network import (
     BATCH,
     CLIP_STEPS,
-    CONTACT,
-    RACE,
     IntNet,
     Scratch,
     apply_limits,
     changed_rows,
     equity_of,
     final_outcome,
-    first_layer,
     from_scratch,
     head,
     is_won,
+    list_rows,
+    table_of,
 )
-from engine.kernels.vectors import exchange_rows
+from engine.kernels.vectors import exchange_rows, fetch_rows, sum_rows
 
 
 class Engine(NamedTuple):
@@ -52,63 +51,65 @@ class Workspace(NamedTuple):
     filter: FilterScratch
 
 
-@njit
+@njit(_nrt=False)
 def prepare(board, engine, w):
-    """First layers of a position before the play; the class of position that the functions below want back."""
+    """First layers of a position before the play; the index of its table, which the functions below want back."""
     s = w.main
-    before = s.facts[0]
-    c = RACE if board_facts(board, s.sums, before) else CONTACT
-    first_layer(board, before, engine.net.table[c], engine.net.bias[c], s.base)
+    c, _, _ = first_layer_rows(board, s.rows[0])
+    t = table_of(c)
+    n = list_rows(s.rows[0], s.rows[2], s.used)
+    sum_rows(engine.net.bias, engine.net.table, t, s.used, n, s.base, 0)
     if engine.keep > 0:
         prepare_filter(board, engine.filter, w.filter)
-    return c
+    return t
 
 
-@njit
-def _upper_layers(count, engine, s):
-    """Outcomes and equities of the first `count` waiting plays."""
+@njit(_nrt=False)
+def _finish(count, t, engine, s):
+    """Outcomes and equities of the first `count` waiting plays, all with the first layer's table `t`."""
+    net = engine.net
+    exchange_rows(s.base, 0, net.table, t, s.pairs, s.counts, 0, count, CLIP_STEPS, s.active, s.live)
     for k in range(count):
-        i, c, race, own, opponent = s.waiting[k]
+        i, c, own, opponent = s.waiting[k]
         outcome = s.outcomes[i]
-        head(c, engine.net, s.active[k], s, outcome)
-        apply_limits(s.plays[i], own, opponent, race, outcome)
+        head(c, net, s, k, outcome)
+        apply_limits(s.plays[i], own, opponent, c == RACE, outcome)
         s.equities[i] = equity_of(outcome, engine.utility)
 
 
-@njit
+@njit(_nrt=False)
 def evaluate_plays(board, prepared, n, engine, s):
     """Outcomes and equities (`s.outcomes`, `s.equities`, mover's view) of the first n plays in `s.plays`."""
-    net = engine.net
-    before = s.facts[0]
-    after = s.facts[1]
+    before = s.rows[0]
+    after = s.rows[1]
     count = 0
     for i in range(n):
         child = s.plays[i]
         outcome = s.outcomes[i]
-        if is_won(child):
+        c, own, opponent = first_layer_rows(child, after)
+        if own == 0:
             final_outcome(child, outcome)
-            s.equities[i] = equity_of(outcome, engine.utility)
-            continue
-        race = board_facts(child, s.sums, after)
-        if race and bearoff_outcome(child, engine.bearoff, outcome):
-            s.equities[i] = equity_of(outcome, engine.utility)
-            continue
-        c = RACE if race else CONTACT
-        if c == prepared:
-            pairs = changed_rows(board, before, child, after, s.changed[i], s.pairs)
-            exchange_rows(s.base, net.table[c], s.pairs, pairs, CLIP_STEPS, s.active[count])
+        elif c == RACE and bearoff_outcome(child, engine.bearoff, outcome):
+            pass
+        elif table_of(c) != prepared:
+            from_scratch(after, c, engine.net, s, outcome)
+            apply_limits(child, own, opponent, c == RACE, outcome)
         else:
-            from_scratch(child, after, c, net, s, s.active[count])
-        waiting = s.waiting[count]
-        waiting[0], waiting[1], waiting[2], waiting[3], waiting[4] = i, c, race, s.sums[0, 1], s.sums[1, 1]
-        count += 1
-        if count == BATCH:
-            _upper_layers(count, engine, s)
-            count = 0
-    _upper_layers(count, engine, s)
+            exchanges = changed_rows(before, after, s.pairs[count])
+            s.counts[count] = exchanges
+            fetch_rows(engine.net.table, prepared, s.pairs, count, exchanges)
+            waiting = s.waiting[count]
+            waiting[0], waiting[1], waiting[2], waiting[3] = i, c, own, opponent
+            count += 1
+            if count == BATCH:
+                _finish(count, prepared, engine, s)
+                count = 0
+            continue
+        s.equities[i] = equity_of(outcome, engine.utility)
+    _finish(count, prepared, engine, s)
 
 
-@njit
+@njit(_nrt=False)
 def settled(after, engine, outcome):
     """Whether nothing is left to find out about an after-position: the game is over, or the databases hold it. If so
     its outcome (int64[5], out) in the view of the player who moved last.
@@ -119,7 +120,7 @@ def settled(after, engine, outcome):
     return bearoff_outcome(after, engine.bearoff, outcome)
 
 
-@njit
+@njit(_nrt=False)
 def all_plays(board, prepared, first, second, engine, w):
     """Generate and value every play of a roll (in `w.main`); returns their number. `prepare` came before."""
     s = w.main
@@ -128,7 +129,7 @@ def all_plays(board, prepared, first, second, engine, w):
     return n
 
 
-@njit
+@njit(_nrt=False)
 def likely_plays(board, prepared, first, second, engine, w):
     """As `all_plays`, but only the `engine.keep` plays that the filter net likes best."""
     s = w.main
@@ -139,7 +140,7 @@ def likely_plays(board, prepared, first, second, engine, w):
     return n
 
 
-@njit
+@njit(_nrt=False)
 def checkers_left(board):
     """Number of the mover's checkers still on the board."""
     count = 0
@@ -148,7 +149,7 @@ def checkers_left(board):
     return count
 
 
-@njit
+@njit(_nrt=False)
 def best_of(n, s):
     """Index of the best of the first n plays; ties go to bearing off more, then to the play generated first."""
     best = 0
@@ -160,7 +161,7 @@ def best_of(n, s):
     return best
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def rank_roll(board, first, second, engine, w):
     """Generate and value all plays of one roll (in `w.main`); returns their number."""
     prepared = prepare(board, engine, w)

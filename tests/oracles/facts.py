@@ -11,27 +11,22 @@ BAR = 25
 ROLLS = [(a, b) for a in range(1, 7) for b in range(1, 7)]
 
 SIDE_FACTS = [
-    ("escape_rear", 37),
-    ("escape_second", 38),
-    ("hitting_rolls", 37),
-    ("far_hitting_rolls", 37),
     ("prime_and_block", 56),
-    ("home_points", 64),
+    ("home_points", 192),
     ("outer_points", 64),
     ("far_outer_points", 64),
-    ("anchors", 64),
+    ("anchors", 192),
+    ("hitting_rolls", 370),
+    ("escapes", 407),
     ("borne_off", 16),
-    ("contact_checkers", 16),
-    ("timing", 32),
-    ("fifths_of_pips", 64),
-    ("zone", 16),
-    ("entering", 28),
-    ("blots", 24),
-    ("deep_checkers", 16),
+    ("contact_and_timing", 256),
+    ("zone_and_deep", 256),
+    ("blots", 168),
+    ("stacks", 32),
 ]
-PIP_DIFFERENCE_VALUES = 128
+BOARD_FACTS = [("rear_checkers", 676), ("pips", 1024)]
 PLACE_ROWS = 26 * 31
-ROWS = 1 + PLACE_ROWS + 2 * sum(size for _, size in SIDE_FACTS) + PIP_DIFFERENCE_VALUES
+ROWS = 1 + PLACE_ROWS + 2 * sum(size for _, size in SIDE_FACTS) + sum(size for _, size in BOARD_FACTS)
 
 Counts = Sequence[int]
 
@@ -106,48 +101,59 @@ def longest_run(made: Sequence[bool]) -> int:
     return best
 
 
-def side_facts(own: Counts, other: Counts) -> list[int]:
-    """Facts of one side: its own and the other's checkers on the side's own places (25 = its bar, 0 = the other's)."""
+def side_facts(own: Counts, other: Counts, turned: bool) -> list[int]:
+    """Facts of one side: its own and the other's checkers on the side's own places (25 = its bar, 0 = the other's).
+
+    `turned`: it is the opponent of the board's mover; bit 0 of a set of points is then the highest of them, so that the
+    bits of both sides run along the board.
+    """
     occupied = [place for place in range(25, 0, -1) if own[place]]
     made = [own[point] >= 2 for point in range(1, 25)]
     block = max(sum(made[start : start + 6]) for start in range(19))
     foremost_of_other = min(place for place in range(26) if other[place])
 
     def set_of_points(first: int) -> int:
-        return sum(1 << i for i in range(6) if own[first + i] >= 2)
+        points = range(first + 5, first - 1, -1) if turned else range(first, first + 6)
+        return sum(1 << i for i, point in enumerate(points) if own[point] >= 2)
 
-    blots = sum(own[point] == 1 for point in range(1, 25))
+    def points_with(checkers: int) -> int:
+        return sum(own[point] >= checkers for point in range(1, 25))
+
+    first_escape = escapes(occupied[0], other)
+    second_escape = escapes(occupied[1], other) + 1 if len(occupied) > 1 else 0
+    contact = sum(own[place] for place in range(26) if place > foremost_of_other)
+    half_pips = sum(own[point] * ((point - 5) // 2) for point in range(7, 19))
+    blots = min(sum(own[point] == 1 for point in range(1, 25)), 7)
+    other_home = sum(other[point] >= 2 for point in range(19, 25))
+    bar, other_bar = min(own[BAR], 2), min(other[0], 2)
     facts = {
-        "escape_rear": escapes(occupied[0], other),
-        "escape_second": escapes(occupied[1], other) + 1 if len(occupied) > 1 else 0,
-        "hitting_rolls": hits(own, other, 1),
-        "far_hitting_rolls": hits(own, other, 13),
         "prime_and_block": min(longest_run(made), 7) * 7 + block,
-        "home_points": set_of_points(1),
+        "home_points": 3 * set_of_points(1) + other_bar,
         "outer_points": set_of_points(7),
         "far_outer_points": set_of_points(13),
-        "anchors": set_of_points(19),
+        "anchors": 3 * set_of_points(19) + bar,
+        "hitting_rolls": 10 * hits(own, other, 1) + -(-hits(own, other, 13) // 4),
+        "escapes": 11 * first_escape + -(-second_escape // 4),
         "borne_off": 15 - sum(own),
-        "contact_checkers": sum(own[place] for place in range(26) if place > foremost_of_other),
-        "timing": min(sum(own[point] * (point - 6) for point in range(7, 19)) // 3, 31),
-        "fifths_of_pips": min(pips(own) // 5, 63),
-        "zone": sum(own[1:12]),
-        "entering": min(own[BAR], 3) * 7 + sum(other[point] >= 2 for point in range(19, 25)),
-        "blots": min(blots, 7) * 3 + min(other[0], 2),
-        "deep_checkers": sum(own[1:4]),
+        "contact_and_timing": 16 * contact + min(half_pips // 3, 15),
+        "zone_and_deep": 16 * sum(own[1:12]) + sum(own[1:4]),
+        "blots": 3 * (7 * blots + other_home) + other_bar,
+        "stacks": 4 * min(points_with(3), 7) + min(points_with(4), 3),
     }
     return [facts[name] for name, _ in SIDE_FACTS]
 
 
 def board_facts(board: Iterable[int]) -> list[int]:
-    """All facts: the mover's, the opponent's, and the difference of their pips."""
+    """All facts: the mover's, the opponent's, and those of the board."""
     own, other = sides(board)
     own_turned, other_turned = own[::-1], other[::-1]
     difference = pips(own) - pips(other_turned)
+    rear = [max(place for place in range(26) if side[place]) for side in (own, other_turned)]
     return [
-        *side_facts(own, other),
-        *side_facts(other_turned, own_turned),
-        min(max(difference + 64, 1), PIP_DIFFERENCE_VALUES - 1),
+        *side_facts(own, other, False),
+        *side_facts(other_turned, own_turned, True),
+        26 * rear[0] + rear[1],
+        8 * min(max(difference + 64, 0), 127) + min(pips(own) // 24, 7),
     ]
 
 
@@ -157,12 +163,21 @@ def is_race(board: Iterable[int]) -> bool:
     return not any(own[a] and other[b] for a in range(26) for b in range(a))
 
 
+def position_class(board: Iterable[int]) -> int:
+    """0 for a race; else from 1 to 8, by who has checkers far behind and whether most are past the outer boards."""
+    if is_race(board):
+        return 0
+    own, other = sides(board)
+    zone = sum(own[1:12]) + sum(other[::-1][1:12])
+    return 1 + bool(sum(own[19:26])) + 2 * bool(sum(other[0:7])) + 4 * (zone >= 22)
+
+
 def rows(board: Iterable[int]) -> list[int]:
     """Row of the first layer's table for each place and each fact; 0 where there is nothing."""
     signed = [int(count) for count in board]
     chosen = [1 + place * 31 + count + 15 if count else 0 for place, count in enumerate(signed)]
     start = 1 + PLACE_ROWS
-    sizes = [size for _, size in SIDE_FACTS] * 2 + [PIP_DIFFERENCE_VALUES]
+    sizes = [size for _, size in SIDE_FACTS] * 2 + [size for _, size in BOARD_FACTS]
     for value, size in zip(board_facts(signed), sizes, strict=True):
         chosen.append(start + value if value else 0)
         start += size

@@ -64,15 +64,15 @@ def integer_outcome(board: Sequence[int], net: Mapping[str, Any]) -> list[int]:
     """Outcome of an after-position in 1/2**20.
 
     Args:
-        net: what `quantised` made; class 0 is a race, 1 contact.
+        net: what `quantised` made; table 0 is for races, 1 for contact.
     """
     if not any(count > 0 for count in board):
         return final_outcome(board)
-    race = facts.is_race(board)
-    c = 0 if race else 1
+    c = facts.position_class(board)
+    t = min(c, 1)
     rows = [row for row in facts.rows(board) if row]
-    width = len(net["bias"][c])
-    sums = [net["bias"][c][j] + sum(net["table"][c][row][j] for row in rows) for j in range(width)]
+    width = len(net["bias"][t])
+    sums = [net["bias"][t][j] + sum(net["table"][t][row][j] for row in rows) for j in range(width)]
     active = [clipped(value) for value in sums]
     units = [
         net["second_bias"][c][k] + sum(active[j] * net["second"][c][j][k] for j in range(width)) for k in range(SECOND)
@@ -88,17 +88,18 @@ def integer_outcome(board: Sequence[int], net: Mapping[str, Any]) -> list[int]:
     return [int(value) for value in limited]
 
 
-def float_logits(board: Sequence[int], net: Mapping[str, Any], rows_of_class: int) -> list[float]:
+def float_logits(board: Sequence[int], net: Mapping[str, Any], rows_of_table: int) -> list[float]:
     """The five logits in floating point.
 
     Args:
-        net: the float arrays as trained: table [2 * ROWS, H], bias [2, H], second [2, H, 32], second_bias [2, 32],
-            last [2, 27, 5], last_bias [2, 5]. rows_of_class: ROWS.
+        net: the float arrays as trained: table [2 * ROWS, H], bias [2, H], second [9, H, 32], second_bias [9, 32],
+            last [9, 27, 5], last_bias [9, 5]. rows_of_table: ROWS.
     """
-    c = 0 if facts.is_race(board) else 1
-    rows = [c * rows_of_class + row for row in facts.rows(board) if row]
-    width = len(net["bias"][c])
-    sums = [float(net["bias"][c][j]) + math.fsum(float(net["table"][row][j]) for row in rows) for j in range(width)]
+    c = facts.position_class(board)
+    t = min(c, 1)
+    rows = [t * rows_of_table + row for row in facts.rows(board) if row]
+    width = len(net["bias"][t])
+    sums = [float(net["bias"][t][j]) + math.fsum(float(net["table"][row][j]) for row in rows) for j in range(width)]
     active = [max(0.0, min(value, CLIP)) for value in sums]
     units = [
         float(net["second_bias"][c][k]) + math.fsum(active[j] * float(net["second"][c][j][k]) for j in range(width))
