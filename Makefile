@@ -51,6 +51,10 @@ format: $(READY) ## format the sources
 train: $(READY) ## train the main net from nothing (about an hour); RESUME=--resume goes on
 	$(BIN)/gammonfarm train configs/train/td.toml $(RESUME)
 
+.PHONY: benchmark
+benchmark: $(READY) ## measure the shipped net on the reference data in GAMMONFARM_DATA
+	@$(BIN)/gammonfarm benchmark suite
+
 .PHONY: doctor
 doctor: $(READY) ## say what is configured and reachable
 	@$(BIN)/gammonfarm doctor

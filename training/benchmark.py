@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from engine.board import Board
 from engine.errors import InputError
 from engine.evaluator import Evaluator
 from engine.ids import parse_position
 from engine.notation import parse_play
 from engine.rules import INTERNATIONAL
 from engine.search import MoveFilter, rank_plays
+from training.estimate import estimate_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,26 @@ class CheckerDecision:
     losses: dict[bytes, float]
     """After-position (mover's view) -> equity lost."""
     unlisted_loss: float
+
+    def judge(self, after: Board) -> Choice:
+        """What choosing the play that leads to `after` (int8[26], the mover's view) costs."""
+        choice = after.tobytes()
+        loss = self.losses.get(choice)
+        if loss is None:
+            return Choice(self.unlisted_loss, first=False, listed=False)
+        return Choice(loss, first=choice == next(iter(self.losses)), listed=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An evaluator's choice in a recorded decision."""
+
+    loss: float
+    """Equity lost."""
+    first: bool
+    """Whether it is the reference's choice."""
+    listed: bool
+    """Whether it is one of the listed plays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,29 +128,19 @@ def score_checker(
     Raises:
         InputError: no decisions at all, or an unknown level.
     """
-    losses: list[float] = []
-    first = 0
-    unlisted = 0
+    choices: list[Choice] = []
     for decision in decisions:
         board = np.array(decision.board, dtype=np.int8)
-        choice = rank_plays(evaluator, board, decision.dice, INTERNATIONAL, level, move_filter)[0].after.tobytes()
-        loss = decision.losses.get(choice)
-        if loss is None:
-            unlisted += 1
-            loss = decision.unlisted_loss
-        elif choice == next(iter(decision.losses)):
-            first += 1
-        losses.append(loss)
-    n = len(losses)
+        ranked = rank_plays(evaluator, board, decision.dice, INTERNATIONAL, level, move_filter)
+        choices.append(decision.judge(ranked[0].after))
+    n = len(choices)
     if n == 0:
         raise InputError("benchmark file", "no decisions", "at least one record with moves")
-    mean = math.fsum(losses) / n
-    variance = math.fsum((x - mean) ** 2 for x in losses) / max(n - 1, 1)
-    half = 1.96 * math.sqrt(variance / n)
+    loss = estimate_mean([1000 * choice.loss for choice in choices])
     return CheckerScore(
         decisions=n,
-        meq_per_decision=1000 * mean,
-        interval95=(1000 * (mean - half), 1000 * (mean + half)),
-        first_choice=first / n,
-        unlisted=unlisted / n,
+        meq_per_decision=loss.mean,
+        interval95=loss.interval95 or (loss.mean, loss.mean),
+        first_choice=sum(choice.first for choice in choices) / n,
+        unlisted=sum(not choice.listed for choice in choices) / n,
     )

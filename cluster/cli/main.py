@@ -15,7 +15,7 @@ from typing import Any
 
 import typer
 
-from cluster.cli import bench, data, rollout, train
+from cluster.cli import bench, benchmark, data, rollout, train
 from engine.errors import GammonfarmError
 
 app = typer.Typer(
@@ -29,7 +29,7 @@ app.command("rollout")(rollout.rollout)
 app.command("evaluate")(data.evaluate)
 app.command("perft")(data.perft)
 app.command("convert")(data.convert)
-app.command("benchmark")(train.benchmark)
+app.add_typer(benchmark.app, name="benchmark")
 app.command("bench")(bench.bench)
 app.command("train")(train.train)
 app.command("doctor")(data.doctor)

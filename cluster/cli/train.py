@@ -1,14 +1,13 @@
-"""`gammonfarm train` and `gammonfarm benchmark`."""
+"""`gammonfarm train`."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cluster.cli.options import FilterOption, JsonOption, LevelOption, NetOption, chosen_main, chosen_nets, print_json
+from cluster.cli.options import chosen_main
 
 
 def train(
@@ -48,49 +47,3 @@ def train(
             benchmark=benchmark,
         )
     print(path)
-
-
-def benchmark(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="JSON lines of decisions with known answers (may be .gz).")
-    ],
-    level: LevelOption = 1,
-    filter: FilterOption = "normal",
-    limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="Only the first N decisions.")] = None,
-    net: NetOption = None,
-    json: JsonOption = False,
-) -> None:
-    """Score a net's checker play on recorded decisions: equity lost per decision, with a 95 % interval."""
-    from cluster.cli.render import open_databases_live, show_benchmark
-    from cluster.filters import load_filter
-    from cluster.schemas import BenchmarkReport, CheckerBenchmark
-    from engine.errors import InputError
-    from engine.evaluator import Evaluator
-    from training.benchmark import read_decisions, score_checker
-
-    if limit is not None and limit < 1:
-        raise InputError("limit", limit, "a whole number of at least 1")
-    chosen = chosen_nets(net)
-    started = time.perf_counter()
-    decisions = list(read_decisions(file, limit))
-    move_filter = load_filter(filter)
-    evaluator = Evaluator(chosen, open_databases_live().arrays)
-    score = score_checker(evaluator, iter(decisions), level, move_filter)
-    report = BenchmarkReport(
-        file=file.name,
-        net=chosen.digest,
-        level=level,
-        checker=CheckerBenchmark(
-            meq_per_decision=score.meq_per_decision,
-            interval95=score.interval95,
-            decisions=score.decisions,
-            error_rate=score.error_rate,
-            first_choice=score.first_choice,
-            unlisted=score.unlisted,
-        ),
-        seconds=time.perf_counter() - started,
-    )
-    if json:
-        print_json(report)
-    else:
-        show_benchmark(report)

@@ -1,0 +1,1 @@
+"""The benchmark suite: an evaluator against public files of decisions and positions with known answers."""
