@@ -9,7 +9,8 @@ from engine.kernels.filter import FilterScratch
 from engine.kernels.moves import MAX_PLAYS
 from engine.kernels.network import BATCH, LAST, SECOND, Scratch
 from engine.kernels.play import MOST_PLAYS, ROLLS, Workspace
-from engine.kernels.vectors import SMALL_TILE, TILE, on_cache_lines
+from engine.kernels.vectors import SMALL_TILE, TILE
+from engine.memory import on_cache_lines
 
 
 def make_scratch(width: int) -> Scratch:

@@ -14,6 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from engine.kernels.bits import highest, lowest
+from engine.kernels.board_vectors import place_masks
 from engine.kernels.facts import PLACE_ROWS, TABLES, place_row
 from engine.kernels.network import (
     CLIP_STEPS,
@@ -22,7 +23,6 @@ from engine.kernels.network import (
     equity_of,
     sigmoid,
 )
-from engine.kernels.board_vectors import place_masks
 from engine.kernels.vectors import exchange_small_rows, filter_layer, sum_small_rows
 
 FILTER_ROWS = PLACE_ROWS + 1

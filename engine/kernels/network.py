@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from engine.kernels.bearoff import bearoff_outcome
 from engine.kernels.bits import lowest
-from engine.kernels.facts import RACE, first_layer_rows, place_row
 from engine.kernels.board_vectors import place_masks
+from engine.kernels.facts import RACE, first_layer_rows, place_row
 from engine.kernels.vectors import differing, exchange_rows, last_layer, second_layer, sum_rows
 
 SECOND = 32

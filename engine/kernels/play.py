@@ -29,7 +29,6 @@ from engine.kernels.network import (
 )
 from engine.kernels.vectors import exchange_rows, fetch_rows, sum_rows
 
-
 ROLLS = 21
 MOST_PLAYS = 6 * MAX_PLAYS + 15 * 512
 """Bound of the plays of all rolls together: two steps of 15 checkers in either order make at most 450."""
