@@ -105,8 +105,8 @@ _NAMED = {rules.name: rules for rules in (INTERNATIONAL, TAVLA, NACKGAMMON, HYPE
 
 
 def rule_set(name: str) -> RuleSet:
-    """Look up a rule set by its name: `international`, `tavla`, `nackgammon` or `hypergammon`, each also with options as
-    in `tavla+hit-and-run-ban+forced-bear-off`.
+    """Look up a rule set by its name: `international`, `tavla`, `nackgammon` or `hypergammon`, each also with options
+    as in `tavla+hit-and-run-ban+forced-bear-off`.
 
     Raises:
         InputError: unknown name or option.

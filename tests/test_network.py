@@ -14,6 +14,7 @@ from oracles import facts as facts_oracle
 from oracles import network as oracle
 from safetensors.numpy import load_file, save_file
 from strategies import boards, rolls
+from training.first_layer import SparseFirstLayer
 
 from engine import outcome as outcomes
 from engine.board import START, Board, borne_off, flip, make_board
@@ -25,7 +26,6 @@ from engine.network import Network, embedding_sum
 from engine.rules import INTERNATIONAL, TAVLA, rule_set
 from engine.search import rank_plays
 from engine.weights import FORMAT, Net, inputs_digest, load_net, make_net, quantise, save_net
-from training.first_layer import SparseFirstLayer
 
 NETS = 3
 

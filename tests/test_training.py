@@ -13,6 +13,8 @@ from oracles import dice as dice_oracle
 from oracles import facts as facts_oracle
 from oracles import moves as moves_oracle
 from oracles import network as network_oracle
+from training.first_layer import SparseFirstLayer
+from training.td import Round, TdTraining
 
 from engine.board import START
 from engine.errors import InputError
@@ -23,10 +25,8 @@ from engine.network import Network
 from engine.rules import INTERNATIONAL, TAVLA, RuleSet
 from engine.weights import Net, make_net
 from training.checkpoint import load_checkpoint, save_checkpoint
-from training.first_layer import SparseFirstLayer
 from training.recipe import TdRecipe, load_recipe
 from training.selfplay import play_round
-from training.td import Round, TdTraining
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -15,8 +17,17 @@ from torch import Tensor
 from engine.kernels.network import CLASSES
 from engine.outcome import OUTCOMES
 from engine.weights import NetKind
-from training.fused import AdamStep, Weights, adam_step, first_layer, fit_array, fit_rows, head, sort_by_row
-from training.fused import through_clip
+from training.fused import (
+    AdamStep,
+    Weights,
+    adam_step,
+    first_layer,
+    fit_array,
+    fit_rows,
+    head,
+    sort_by_row,
+    through_clip,
+)
 from training.inputs import Inputs, Module, rows_per_class
 from training.limits import GRIDS, LIMITS
 
@@ -151,22 +162,26 @@ class CpuFitter:
         self._count += 1
         step = adam_step(self._count, size, rate)
         self._run(
-            [lambda: sort_by_row(rows, classes, self._period, self._starts, b.users)]
-            + [lambda chunk=chunk: self._pass(rows, targets, chunk, b) for chunk in chunks]
+            [
+                partial(sort_by_row, rows, classes, self._period, self._starts, b.users),
+                *(partial(self._pass, rows, targets, chunk, b) for chunk in chunks),
+            ]
         )
         edges = np.linspace(0, len(self._starts) - 1, ROW_PARTS + 1).astype(np.int64)
         back = b.back[:size].numpy()
         table = self._of("table", flat=False)
         self._run(
-            [lambda: self._fit_upper(chunks, b, step)]
-            + [
-                lambda first=first, end=end: fit_rows(first, end, back, self._starts, b.users, table, step)
-                for first, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+            [
+                partial(self._fit_upper, chunks, b, step),
+                *(
+                    partial(fit_rows, first, end, back, self._starts, b.users, table, step)
+                    for first, end in pairwise(edges.tolist())
+                ),
             ]
         )
         return float(b.losses[:size].sum()) / size
 
-    def _run(self, tasks: list[Callable[[], None]]) -> None:
+    def _run(self, tasks: Sequence[Callable[[], object]]) -> None:
         if self._threads is None:
             for task in tasks:
                 task()
@@ -227,11 +242,10 @@ class CpuFitter:
             fit_array(gradient.view(-1).numpy(), self._of(name, flat=True), step)
 
     def _of(self, name: str, flat: bool) -> Weights:
-        arrays = (self._values[name], self._means[name], self._squares[name], self._used[name])
+        sets = (self._values, self._means, self._squares, self._used)
+        value, mean, square, used = ((one[name].view(-1) if flat else one[name]).numpy() for one in sets)
         grid = GRIDS[name] if self._used is not self._values else 0.0
-        return Weights(
-            *((a.view(-1) if flat else a).numpy() for a in arrays), np.float32(LIMITS[name]), np.float32(grid)
-        )
+        return Weights(value, mean, square, used, np.float32(LIMITS[name]), np.float32(grid))
 
 
 def _chunks(classes: NDArray[np.int64]) -> list[_Chunk]:

@@ -67,7 +67,11 @@ class Training:
     """
 
     def __init__(
-        self, recipe: SelfPlayRecipe, checkpoint: Checkpoint | None = None, device: Device = Device.CPU, threads: int = 1
+        self,
+        recipe: SelfPlayRecipe,
+        checkpoint: Checkpoint | None = None,
+        device: Device = Device.CPU,
+        threads: int = 1,
     ) -> None:
         self.recipe = recipe
         self.rules = rule_set(recipe.rules)

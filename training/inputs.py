@@ -25,7 +25,7 @@ class Inputs(NamedTuple):
     rows: NDArray[np.int32]  # [N, W], counted within a class; 0 = none
     classes: NDArray[np.int64]  # [N]
 
-    def part(self, which: slice) -> Inputs:
+    def part(self, which: slice | NDArray[np.int64]) -> Inputs:
         """Those of some of the positions."""
         return Inputs(self.rows[which], self.classes[which])
 

@@ -18,8 +18,8 @@ def possible(
 ) -> NDArray[np.bool_]:
     """Which labels (float32[N, 5]) their after-positions (int8[N, 26], same view) can have: bool[N].
 
-    Impossible are: no numbers; chances outside [0, 1]; more gammons than wins or more backgammons than gammons; a gammon
-    against a side that has borne off a checker (of `checkers`).
+    Impossible are: no numbers; chances outside [0, 1]; more gammons than wins or more backgammons than gammons; a
+    gammon against a side that has borne off a checker (of `checkers`).
     """
     p = labels.astype(np.float64)
     counts = boards.astype(np.int64)
@@ -39,8 +39,7 @@ def possible(
         ]
     )
     # Comparisons with NaN are false: what is no number is impossible.
-    result: NDArray[np.bool_] = (differences >= -tolerance).all(axis=0)
-    return result
+    return np.asarray(np.all(differences >= -tolerance, axis=0), dtype=np.bool_)
 
 
 def to_the_edge(labels: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -51,7 +52,7 @@ class ThreadProducer:
     def make(self, nets: Nets, tasks: Iterable[ShardTask]) -> Iterator[Made]:
         """See `Producer`."""
         waiting = iter(tasks)
-        running = set()
+        running: set[Future[Made]] = set()
         while True:
             while len(running) < self._workers and (task := next(waiting, None)) is not None:
                 running.add(self._threads.submit(self._one, nets, task))
@@ -147,3 +148,8 @@ class Making(threading.Thread):
                 return
             if not self._store.has(task, self._nets.digest):
                 yield task
+
+
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

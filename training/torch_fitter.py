@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -79,7 +80,7 @@ class TorchFitter:
         edges = np.linspace(0, len(targets), len(self._devices) + 1).astype(np.int64).tolist()
         losses = [
             self._loss(k, inputs.part(slice(first, end)), targets[first:end]) / len(targets)
-            for k, (first, end) in enumerate(zip(edges[:-1], edges[1:], strict=True))
+            for k, (first, end) in enumerate(pairwise(edges))
         ]
         for loss in losses:
             loss.backward()  # type: ignore[no-untyped-call]
