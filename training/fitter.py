@@ -109,7 +109,10 @@ class CpuFitter:
         self._width = module.width
         self._starts = np.zeros(CLASSES * self._period + 1, dtype=np.int64)
         self._buffers: _Buffers | None = None
-        self._threads = ThreadPoolExecutor(threads) if threads > 1 else None
+        # Torch counts its own threads for each of ours; more than one would change the order of its sums.
+        self._threads = (
+            ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) if threads > 1 else None
+        )
 
     def weights(self) -> Mapping[str, Tensor]:
         """See `Fitter`."""

@@ -52,7 +52,7 @@ class HeldOut:
     """Mean absolute difference in equity of 1-ply and 2-ply, by the kind of start of the game."""
 
 
-def hold_out(nets: Nets, rules: RuleSet, seed: int, games: int = 2000, labelled_games: int = 30) -> HeldOut:
+def hold_out(nets: Nets, rules: RuleSet, seed: int, games: int, labelled_games: int) -> HeldOut:
     """Play games that no training of this seed has played, and look at the net's values in them.
 
     Args:

@@ -67,7 +67,9 @@ class Records:
         """Look at the finished net on games that it was not trained on, draw the pictures; returns what its
         description should say.
         """
-        found = hold_out(nets, rules, seed)
+        # In proportion to the run: a look must not take longer than the training.
+        games = min(2000, max(50, sum(entry.games for entry in entries) // 10))
+        found = hold_out(nets, rules, seed, games, max(1, games // 60))
         loss = quantisation_loss(nets.main, rules)
         values = {"quantisation_mean": loss.mean, "quantisation_largest": loss.largest}
         values |= {f"calibration_{name}": one.error for name, one in found.calibration.items()}
