@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.board import Board, make_board
 from engine.errors import InputError
 
 HIT_AND_RUN_BAN = 1
@@ -28,15 +29,40 @@ class Opening(enum.Enum):
     """The winner of the opening roll rolls both dice again: 21 openings."""
 
 
+class Start(enum.Enum):
+    """Where the checkers stand before the first move; value: (point, checkers) in each side's own numbering."""
+
+    STANDARD = ((24, 2), (13, 5), (8, 3), (6, 5))
+    NACKGAMMON = ((24, 2), (23, 2), (13, 4), (8, 3), (6, 4))
+    HYPERGAMMON = ((24, 1), (23, 1), (22, 1))
+
+    @property
+    def board(self) -> Board:
+        """int8[26], the same from both sides; a new array each time."""
+        counts = [0] * 26
+        for point, number in self.value:
+            counts[point] = number
+            counts[25 - point] = -number
+        return make_board(counts)
+
+    @property
+    def checkers(self) -> int:
+        """Of each side."""
+        return sum(number for _, number in self.value)
+
+
 @dataclass(frozen=True, slots=True)
 class RuleSet:
     """One way to play. Frozen: a rollout, a net and a match each belong to exactly one rule set."""
 
     name: str
+    start: Start = Start.STANDARD
     opening: Opening = Opening.KEEP_OPENING_DICE
     winner_starts_next: bool = False
+    gammon_counts: bool = True
+    """A gammon scores 2; otherwise every win scores 1."""
     backgammon_counts: bool = True
-    """A backgammon scores 3; otherwise it counts as a gammon, 2."""
+    """A backgammon scores 3; otherwise it counts as a gammon, 2 (or 1 where gammons don't count)."""
     cube: bool = True
     hit_and_run_ban: bool = False
     """A home point on which the mover hit this turn keeps at least one own checker until the turn ends. Steps are
@@ -53,8 +79,9 @@ class RuleSet:
     @property
     def utility(self) -> NDArray[np.int64]:
         """int64[5]: cubeless money equity is `utility @ outcome - 1`, outcome cumulative from the same view."""
-        third = int(self.backgammon_counts)
-        return np.array([2, 1, third, -1, -third], dtype=np.int64)
+        second = int(self.gammon_counts)
+        third = int(self.gammon_counts and self.backgammon_counts)
+        return np.array([2, second, third, -second, -third], dtype=np.int64)
 
 
 INTERNATIONAL = RuleSet("international")
@@ -65,15 +92,21 @@ TAVLA = RuleSet(
     backgammon_counts=False,
     cube=False,
 )
+NACKGAMMON = RuleSet("nackgammon", start=Start.NACKGAMMON)
+HYPERGAMMON = RuleSet("hypergammon", start=Start.HYPERGAMMON, gammon_counts=False, backgammon_counts=False)
+"""Hypergammon in which every win scores one point, as at double match point: the limits on outcomes
+(`engine.kernels.network`) know the gammons of fifteen checkers only.
+"""
 _OPTIONS: dict[str, Callable[[RuleSet], RuleSet]] = {
     "hit-and-run-ban": lambda rules: replace(rules, hit_and_run_ban=True),
     "forced-bear-off": lambda rules: replace(rules, forced_bear_off=True),
 }
-_NAMED = {rules.name: rules for rules in (INTERNATIONAL, TAVLA)}
+_NAMED = {rules.name: rules for rules in (INTERNATIONAL, TAVLA, NACKGAMMON, HYPERGAMMON)}
 
 
 def rule_set(name: str) -> RuleSet:
-    """Look up a rule set: `international`, `tavla`, or either with options as `tavla+hit-and-run-ban+forced-bear-off`.
+    """Look up a rule set by its name: `international`, `tavla`, `nackgammon` or `hypergammon`, each also with options
+    as in `tavla+hit-and-run-ban+forced-bear-off`.
 
     Raises:
         InputError: unknown name or option.

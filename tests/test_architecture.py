@@ -24,8 +24,9 @@ HOMES = {
     "typer": {"cluster/cli/"},
     "click": {"cluster/cli/"},
     "rich": {"cluster/cli/"},
-    "numba": {"engine/kernels/", "training/first_layer.py"},
+    "numba": {"engine/kernels/", "training/fused.py"},
     "llvmlite": {"engine/kernels/"},
+    "matplotlib": {"training/plots.py"},
     "pydantic": {"cluster/", "training/"},
     "pydantic_settings": {"cluster/settings.py"},
 }

@@ -16,9 +16,8 @@ from engine.evaluator import Evaluator, Nets
 from engine.kernels.filter import FILTER_ROWS
 from engine.rules import INTERNATIONAL
 from engine.weights import NetKind, load_net, quantise_filter, save_net
-from training.distill import Distillation
-from training.recipe import DistillRecipe, TdRecipe, load_recipe
-from training.run import Status, run_recipe
+from training.distill import Distillation, DistillRound, run_distillation
+from training.recipe import DistillRecipe, SelfPlayRecipe, load_recipe
 
 TEACHER = random_net(5)
 TINY = DistillRecipe(
@@ -36,14 +35,14 @@ def _one_thread() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Status]]:
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[DistillRound]]:
     """The net's file, and what was shown while it was made."""
-    shown: list[Status] = []
-    path = run_recipe(TINY, tmp_path_factory.mktemp("distil"), shown.append, teacher=TEACHER)
+    shown: list[DistillRound] = []
+    path = run_distillation(TINY, tmp_path_factory.mktemp("distil"), TEACHER, shown.append)
     return path, shown
 
 
-def test_a_recipe_leaves_a_filter_net_that_names_its_teacher(made: tuple[Path, list[Status]]) -> None:
+def test_a_recipe_leaves_a_filter_net_that_names_its_teacher(made: tuple[Path, list[DistillRound]]) -> None:
     path, _ = made
     net = load_net(path, NetKind.FILTER)
     assert [file.name for file in path.parent.iterdir()] == ["tiny-filter.safetensors"]
@@ -54,16 +53,16 @@ def test_a_recipe_leaves_a_filter_net_that_names_its_teacher(made: tuple[Path, l
     assert len(Evaluator(Nets(TEACHER, net)).plays(START, (3, 1), INTERNATIONAL)[0]) == 16
 
 
-def test_loss_falls(made: tuple[Path, list[Status]]) -> None:
-    losses = [status.loss for status in made[1]]
-    assert [status.rounds for status in made[1]] == [1, 2]
-    assert [status.games for status in made[1]] == [20, 40]
+def test_loss_falls(made: tuple[Path, list[DistillRound]]) -> None:
+    losses = [done.loss for done in made[1]]
+    assert [done.number for done in made[1]] == [1, 2]
+    assert all(done.samples > 1000 for done in made[1])
     assert 0 < losses[1] < losses[0]
 
 
-def test_the_same_recipe_and_teacher_make_the_same_net(made: tuple[Path, list[Status]], tmp_path: Path) -> None:
+def test_the_same_recipe_and_teacher_make_the_same_net(made: tuple[Path, list[DistillRound]], tmp_path: Path) -> None:
     digest = load_net(made[0], NetKind.FILTER).digest
-    again = run_recipe(TINY, tmp_path, lambda _: None, teacher=TEACHER)
+    again = run_distillation(TINY, tmp_path, TEACHER, threads=2)
     assert load_net(again, NetKind.FILTER).digest == digest
 
 
@@ -76,13 +75,13 @@ def test_another_seed_or_teacher_makes_another_net() -> None:
     assert len(digests) == 3
 
 
-def test_rows_of_empty_places_stay_zero(made: tuple[Path, list[Status]]) -> None:
+def test_rows_of_empty_places_stay_zero(made: tuple[Path, list[DistillRound]]) -> None:
     table = load_net(made[0], NetKind.FILTER).arrays["table"].reshape(2, FILTER_ROWS, 32)
     assert not table[:, 0].any()
     assert table[:, 1:].any(axis=(1, 2)).all()
 
 
-def test_a_net_of_one_kind_is_refused_as_the_other(made: tuple[Path, list[Status]], tmp_path: Path) -> None:
+def test_a_net_of_one_kind_is_refused_as_the_other(made: tuple[Path, list[DistillRound]], tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a main net"):
         load_net(made[0])
     path = tmp_path / "main.safetensors"
@@ -92,13 +91,17 @@ def test_a_net_of_one_kind_is_refused_as_the_other(made: tuple[Path, list[Status
         load_net(path, NetKind.FILTER)
 
 
-def test_a_distillation_needs_a_teacher_and_takes_no_options_of_td(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="teacher"):
-        run_recipe(TINY, tmp_path / "out", lambda _: None)
-    with pytest.raises(InputError, match="resume"):
-        run_recipe(TINY, tmp_path / "out", lambda _: None, teacher=TEACHER, resume=True)
-    with pytest.raises(InputError, match="benchmark"):
-        run_recipe(TINY, tmp_path / "out", lambda _: None, teacher=TEACHER, benchmark=tmp_path / "file")
+@pytest.mark.parametrize("option", [["--resume"], ["--benchmark", "file"], ["--stage", "fit"], ["--json"]])
+def test_a_distillation_takes_no_options_of_self_play(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: list[str]
+) -> None:
+    from cluster.cli.main import main
+
+    text = 'name = "some"\nmethod = "distill"\ngames = 40\ngames_per_round = 20\n'
+    recipe = recipe_file(tmp_path, text)
+    assert main(["train", str(recipe), "--folder", str(tmp_path / "out"), *option]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert option[0].removeprefix("--") in line
     assert not (tmp_path / "out").exists()
 
 
@@ -110,25 +113,26 @@ def recipe_file(folder: Path, text: str) -> Path:
 
 
 def test_the_method_says_which_kind_of_recipe_it_is(tmp_path: Path) -> None:
-    sizes = 'name = "some"\ngames = 40\ngames_per_round = 20\n'
-    assert isinstance(load_recipe(recipe_file(tmp_path, sizes)), TdRecipe)
-    assert isinstance(load_recipe(recipe_file(tmp_path, sizes + 'method = "td"\n')), TdRecipe)
-    distil = load_recipe(recipe_file(tmp_path, sizes + 'method = "distill"\nwidth = 32\n'))
+    sizes = 'name = "some"\n'
+    self_play = sizes + "generations = 4\n"
+    assert isinstance(load_recipe(recipe_file(tmp_path, self_play)), SelfPlayRecipe)
+    assert isinstance(load_recipe(recipe_file(tmp_path, self_play + 'method = "selfplay"\n')), SelfPlayRecipe)
+    text = sizes + 'games = 40\ngames_per_round = 20\nmethod = "distill"\nwidth = 32\n'
+    distil = load_recipe(recipe_file(tmp_path, text))
     assert distil == DistillRecipe(name="some", method="distill", games=40, games_per_round=20, width=32)
 
 
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ('method = "magic"\n', "one of td, distill"),
-        ('method = "distill"\ntd_lambda = 0.5\n', "td_lambda"),
-        ('method = "distill"\nwidth = 33\n', "width"),
-        ('method = "distill"\nwidth = 512\n', "width"),
-        ('method = "distill"\ngames = 30\ngames_per_round = 20\n', "multiple of games_per_round"),
+        ("td_lambda = 0.5\n", "td_lambda"),
+        ("width = 33\n", "width"),
+        ("width = 512\n", "width"),
+        ("games_per_round = 30\n", "multiple of games_per_round"),
     ],
 )
-def test_a_recipe_that_does_not_fit_its_method_names_the_field(tmp_path: Path, text: str, named: str) -> None:
-    sizes = 'name = "some"\n' + ("" if "games" in text else "games = 40\ngames_per_round = 20\n")
+def test_a_distillation_that_does_not_fit_names_the_field(tmp_path: Path, text: str, named: str) -> None:
+    sizes = 'name = "some"\nmethod = "distill"\ngames = 40\n'
     with pytest.raises(InputError, match=r"some\.toml") as caught:
         load_recipe(recipe_file(tmp_path, sizes + text))
     assert named in str(caught.value)

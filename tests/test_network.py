@@ -21,11 +21,9 @@ from engine.errors import InputError
 from engine.evaluator import Evaluator, Nets
 from engine.kernels.facts import ROWS, WIDTH, rows_of
 from engine.kernels.network import ONE
-from engine.network import Network, embedding_sum
 from engine.rules import INTERNATIONAL, TAVLA, rule_set
 from engine.search import rank_plays
 from engine.weights import FORMAT, Net, inputs_digest, load_net, make_net, quantise, save_net
-from training.first_layer import SparseFirstLayer
 
 NETS = 3
 
@@ -227,39 +225,6 @@ def test_the_integer_twin_is_close_to_the_module(seed: int, some: list[Board]) -
     limited = [oracle.within_rules(board.tolist(), p, 1.0) for board, p in zip(some, probabilities, strict=True)]
     found = EVALUATORS[seed].after_positions(np.stack(some)) / ONE
     np.testing.assert_allclose(found, limited, rtol=0, atol=0.02)
-
-
-def test_the_training_layer_equals_the_plain_one_forward_and_backward() -> None:
-    rows, classes = inputs([START, RACE, LATE_RACE, ON_THE_BAR, flip(ON_THE_BAR), START])
-    rows = rows + classes.clamp(max=1).unsqueeze(1) * ROWS
-    weight = torch.randn((len(rows), 32), generator=torch.Generator().manual_seed(5))
-    results = []
-    for layer in (embedding_sum, SparseFirstLayer(ROWS)):
-        table = random_model(1).table
-        sums = layer(rows, table)
-        (sums * weight).sum().backward()  # type: ignore[no-untyped-call]
-        assert table.grad is not None
-        results.append((sums.detach(), table.grad.view(2, ROWS, 32)))
-    (plain_sums, plain_grad), (sums, grad) = results
-    torch.testing.assert_close(sums, plain_sums, rtol=0, atol=1e-5)
-    torch.testing.assert_close(grad[:, 1:], plain_grad[:, 1:], rtol=0, atol=1e-5)
-    assert grad[:, 0].abs().max() == 0  # the empty rows stay zero
-    assert plain_grad[:, 1:].abs().max() > 0.1
-
-
-def test_the_whole_module_has_the_same_gradients_with_either_first_layer() -> None:
-    rows, classes = inputs([START, RACE, ON_THE_BAR])
-    gradients = []
-    for layer in (embedding_sum, SparseFirstLayer(ROWS)):
-        model = Network(32, layer)
-        model.initialise(torch.Generator().manual_seed(3))
-        loss = torch.nn.functional.binary_cross_entropy_with_logits(model(rows, classes), torch.full((3, 5), 0.25))
-        loss.backward()  # type: ignore[no-untyped-call]
-        gradients.append({name: p.grad for name, p in model.named_parameters()})
-        for c in range(2):
-            gradients[-1]["table"][c * ROWS] = 0  # type: ignore[index]
-    for name, plain in gradients[0].items():
-        torch.testing.assert_close(gradients[1][name], plain, rtol=0, atol=1e-5, msg=name)
 
 
 # Weights

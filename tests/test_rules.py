@@ -325,3 +325,23 @@ def test_any_die_left_that_bears_off_goes_first() -> None:
 
 def test_the_forced_bear_off_never_takes_away_the_last_play() -> None:
     assert left_over(points(5), (6, 4), FORCED) == {()}
+
+
+# Other starts
+
+
+def test_the_named_rule_sets_start_where_their_games_do() -> None:
+    assert rule_set("international").start.board.tolist() == START.tolist() == rule_set("tavla").start.board.tolist()
+    nackgammon = rule_set("nackgammon")
+    assert own(nackgammon.start.board) == {24: 2, 23: 2, 13: 4, 8: 3, 6: 4}
+    assert pips(nackgammon.start.board) == (194, 194)
+    assert nackgammon.utility.tolist() == INTERNATIONAL.utility.tolist()
+    hypergammon = rule_set("hypergammon+forced-bear-off")
+    assert own(hypergammon.start.board) == {24: 1, 23: 1, 22: 1}
+    assert (hypergammon.start.checkers, nackgammon.start.checkers) == (3, 15)
+    for rules in (nackgammon, hypergammon):
+        assert flip(rules.start.board).tolist() == rules.start.board.tolist()
+
+
+def test_without_gammons_every_win_scores_one_point() -> None:
+    assert rule_set("hypergammon").utility.tolist() == [2, 0, 0, 0, 0]

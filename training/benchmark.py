@@ -41,14 +41,16 @@ class CheckerDecision:
         choice = after.tobytes()
         loss = self.losses.get(choice)
         if loss is None:
-            return Choice(self.unlisted_loss, first=False, listed=False)
-        return Choice(loss, first=choice == next(iter(self.losses)), listed=True)
+            return Choice(choice, self.unlisted_loss, first=False, listed=False)
+        return Choice(choice, loss, first=choice == next(iter(self.losses)), listed=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
     """An evaluator's choice in a recorded decision."""
 
+    after: bytes
+    """The after-position (int8[26], the mover's view)."""
     loss: float
     """Equity lost."""
     first: bool
@@ -117,6 +119,18 @@ def _read_record(path: Path, number: int, line: str) -> CheckerDecision | None:
     return CheckerDecision(tuple(int(c) for c in position.board), dice, losses, worst)
 
 
+def choice_of(
+    evaluator: Evaluator, decision: CheckerDecision, level: int = 1, move_filter: MoveFilter | None = None
+) -> Choice:
+    """What an evaluator chooses, cubeless money, and what that costs.
+
+    Raises:
+        InputError: an unknown level.
+    """
+    board = np.array(decision.board, dtype=np.int8)
+    return decision.judge(rank_plays(evaluator, board, decision.dice, INTERNATIONAL, level, move_filter)[0].after)
+
+
 def score_checker(
     evaluator: Evaluator,
     decisions: Iterator[CheckerDecision],
@@ -128,11 +142,7 @@ def score_checker(
     Raises:
         InputError: no decisions at all, or an unknown level.
     """
-    choices: list[Choice] = []
-    for decision in decisions:
-        board = np.array(decision.board, dtype=np.int8)
-        ranked = rank_plays(evaluator, board, decision.dice, INTERNATIONAL, level, move_filter)
-        choices.append(decision.judge(ranked[0].after))
+    choices = [choice_of(evaluator, decision, level, move_filter) for decision in decisions]
     n = len(choices)
     if n == 0:
         raise InputError("benchmark file", "no decisions", "at least one record with moves")

@@ -1,4 +1,4 @@
-"""Checkpoints of a training run: everything that the next round depends on, in one safetensors file."""
+"""Checkpoints of a training run: everything that the next generation depends on, in one safetensors file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
@@ -15,16 +14,23 @@ from torch import Tensor
 from engine.errors import InputError
 from engine.weights import digest_of, inputs_digest
 
-_FORMAT = "gammonfarm-checkpoint-1"
+_FORMAT = "gammonfarm-checkpoint-2"
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """State after `rounds` rounds. Names of tensors carry their role: `model.*`, `player.*`, `adam.*`."""
+    """State after `done` generations; tensors are named after their role: `model.*`, `average.*`, `player.*`, `adam.*`."""
 
-    rounds: int
+    done: int
+    games: int
+    """Games whose samples were fitted."""
     recipe: Mapping[str, object]
     tensors: Mapping[str, Tensor]
+
+    def part(self, role: str) -> dict[str, Tensor]:
+        """The tensors of one role, without its name."""
+        prefix = f"{role}."
+        return {name.removeprefix(prefix): t for name, t in self.tensors.items() if name.startswith(prefix)}
 
 
 def save_checkpoint(checkpoint: Checkpoint, path: Path) -> None:
@@ -34,7 +40,8 @@ def save_checkpoint(checkpoint: Checkpoint, path: Path) -> None:
         "format": _FORMAT,
         "inputs": inputs_digest(),
         "digest": _digest(checkpoint.tensors),
-        "rounds": str(checkpoint.rounds),
+        "done": str(checkpoint.done),
+        "games": str(checkpoint.games),
         "recipe": json.dumps(checkpoint.recipe, sort_keys=True),
     }
     save_file({name: t.contiguous() for name, t in checkpoint.tensors.items()}, partial, metadata=header)
@@ -58,27 +65,10 @@ def load_checkpoint(path: Path) -> Checkpoint:
     if header.get("digest") != _digest(tensors):
         raise InputError("checkpoint", path, "an undamaged checkpoint")
     try:
-        return Checkpoint(int(header["rounds"]), json.loads(header["recipe"]), tensors)
+        return Checkpoint(int(header["done"]), int(header["games"]), json.loads(header["recipe"]), tensors)
     except (KeyError, ValueError) as error:
         raise InputError("checkpoint", path, f"an undamaged checkpoint (header: {error})") from error
 
 
 def _digest(tensors: Mapping[str, Tensor]) -> str:
     return digest_of({name: tensor.numpy() for name, tensor in tensors.items()})
-
-
-def adam_tensors(optimizer: torch.optim.Adam, names: list[str]) -> dict[str, Tensor]:
-    """Adam's state under readable names, in the order of the parameters."""
-    state = optimizer.state_dict()["state"]
-    return {f"adam.{names[i]}.{key}": value for i, entry in state.items() for key, value in entry.items()}
-
-
-def restore_adam(optimizer: torch.optim.Adam, names: list[str], tensors: Mapping[str, Tensor]) -> None:
-    """Put back what `adam_tensors` saved."""
-    full = optimizer.state_dict()
-    full["state"] = {
-        i: {key: tensors[f"adam.{name}.{key}"] for key in ("step", "exp_avg", "exp_avg_sq")}
-        for i, name in enumerate(names)
-        if f"adam.{name}.step" in tensors
-    }
-    optimizer.load_state_dict(full)

@@ -1,191 +1,385 @@
-"""A training run on disk: recipe in, checkpoints and net out, recorded in MLflow."""
+"""A training run on disk: recipe in; shards, checkpoints, a net and a history out; recorded in MLflow."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-
-import torch
 
 from engine.errors import InputError
 from engine.evaluator import Evaluator, Nets
-from engine.rules import rule_set
-from engine.weights import Net, make_net, save_net
-from training.benchmark import CheckerDecision, read_decisions, score_checker
+from engine.weights import Net, load_net, make_net, save_net
+from training.benchmark import CheckerDecision, CheckerScore, read_decisions, score_checker
 from training.checkpoint import load_checkpoint, save_checkpoint
-from training.distill import Distillation
-from training.quantisation import quantisation_loss
-from training.recipe import DistillRecipe, TdRecipe
-from training.td import Round, TdTraining
+from training.code import code_digest, code_version
+from training.devices import Device
+from training.gate import Gate, GateResult, benchmark_gate
+from training.generations import Generation, Training
+from training.history import Entry, History, Score
+from training.positions import Shard
+from training.production import Counter, Making, Produced, Producer
+from training.recipe import SelfPlayRecipe
+from training.records import Records
+from training.shards import ShardStore
 from training.tracking import TrackedRun, start_run
 
 EXPERIMENT = "gammonfarm training"
+_LOOK_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
     """Where a run stands, for display."""
 
-    rounds: int
-    games: int
-    loss: float
+    generation: int
+    """Fitted so far."""
+    generations: int
+    produced: Produced
+    """By this process."""
     games_per_s: float
     samples_per_s: float
-    score: str
-    """The last benchmark in words; empty without one."""
+    """Labelled positions made a second."""
+    doing: str
+    """What the learner is doing, in words."""
+    fitted_per_s: float
+    """Samples fitted a second, while there is something to fit."""
+    loss: float | None
+    score: Score | None
+    """The last benchmark."""
+    seconds_left: float | None
 
 
-def run_recipe(
-    recipe: TdRecipe | DistillRecipe,
-    folder: Path,
-    show: Callable[[Status], None],
-    *,
-    teacher: Net | None = None,
-    resume: bool = False,
-    tracking_uri: str | None = None,
-    benchmark: Path | None = None,
-) -> Path:
-    """Train by any recipe; returns the net's file.
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a recipe is run; nothing here changes the net."""
 
-    Args:
-        teacher: the main net that a distillation learns from.
-
-    Raises:
-        InputError: options that don't fit the recipe; see also `TrainingRun`.
-    """
-    if isinstance(recipe, TdRecipe):
-        if teacher is not None:
-            raise InputError("teacher", teacher.digest, "a distill recipe (a td recipe learns from itself)")
-        run = TrainingRun(recipe, folder, resume=resume, tracking_uri=tracking_uri, benchmark=benchmark)
-        return run.run(show)
-    if teacher is None:
-        raise InputError("teacher", "none", "a main net to learn from")
-    if resume or benchmark:
-        raise InputError("resume" if resume else "benchmark", recipe.name, "a td recipe (a distillation has neither)")
-    return _distil(recipe, folder, show, teacher, tracking_uri)
+    resume: bool = False
+    tracking_uri: str | None = None
+    benchmark: Path | None = None
+    """Decisions to score the net on at every checkpoint, and at the end against the champion."""
+    champion: Net | None = None
+    """Whom the gate compares with; without one there is no gate."""
+    device: Device = Device.AUTO
+    threads: int = 1
 
 
-def _distil(
-    recipe: DistillRecipe, folder: Path, show: Callable[[Status], None], teacher: Net, tracking_uri: str | None
-) -> Path:
-    _make_folder(folder)
-    torch.set_num_threads(1)
-    distillation = Distillation(recipe, teacher)
-    tracked = start_run(tracking_uri, EXPERIMENT, recipe.name, recipe.model_dump() | {"teacher": teacher.digest})
-    started = last = time.perf_counter()
-    try:
-        for done in distillation.rounds():
-            now = time.perf_counter()
-            games = done.number * recipe.games_per_round
-            samples_per_s, last = done.samples / (now - last), now
-            tracked.metrics({"loss": done.loss, "samples": done.samples}, step=done.number)
-            show(Status(done.number, games, done.loss, games / (now - started), samples_per_s, ""))
-    except BaseException:
-        tracked.finish(ok=False)
-        raise
-    path = folder / f"{recipe.name}.safetensors"
-    net = distillation.net()
-    save_net(net, path)
-    tracked.tags({"net": net.digest, "file": str(path)})
-    tracked.finish()
-    return path
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run or a stage left."""
+
+    net: Net
+    path: Path
+    generations: int
+    games: int
+    produced: Produced
+    loss: float | None
+    benchmark: CheckerScore | None = None
+    gate: GateResult | None = None
+    seconds: float = 0.0
 
 
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError("out", folder, f"a folder that can be made ({error.strerror})") from error
+@dataclass(slots=True)
+class _Speeds:
+    """Clocks of a run."""
+
+    started: float = field(default_factory=time.perf_counter)
+    first: int = 0
+    fitted: int = 0
+    fitting: float = 0.0
 
 
 class TrainingRun:
-    """Runs a TD recipe in a folder: `NAME.checkpoint` and `NAME.safetensors` are replaced at every checkpoint."""
+    """Runs a self-play recipe in a folder; use it as a context manager.
+
+    The folder holds `NAME.checkpoint` and `NAME.safetensors`, replaced at every checkpoint, `NAME.history.jsonl`, and
+    `shards/`.
+    """
 
     def __init__(
         self,
-        recipe: TdRecipe,
+        recipe: SelfPlayRecipe,
         folder: Path,
-        *,
-        resume: bool = False,
-        tracking_uri: str | None = None,
-        benchmark: Path | None = None,
+        start_producer: Callable[[], Producer],
+        options: RunOptions,
+        show: Callable[[Status], None] = lambda _: None,
     ) -> None:
         """
+        Args:
+            start_producer: called once positions are to be made: starting workers takes seconds.
+
         Raises:
             InputError: a checkpoint exists and `resume` is not asked for, or the reverse; an unreadable benchmark file.
         """
         self._recipe = recipe
+        self._folder = folder
+        self._start_producer = start_producer
+        self._producer: Producer | None = None
+        self._options = options
+        self._show = show
         self._checkpoint = folder / f"{recipe.name}.checkpoint"
-        self._net = folder / f"{recipe.name}.safetensors"
-        if self._checkpoint.exists() and not resume:
-            raise InputError("out", folder, "a folder without a checkpoint of this recipe, or --resume")
-        if resume and not self._checkpoint.exists():
-            raise InputError("out", folder, "a folder with a checkpoint to resume from")
-        self._decisions: list[CheckerDecision] = list(read_decisions(benchmark)) if benchmark else []
-        _make_folder(folder)
-        self._tracking_uri = tracking_uri
-        # One thread each for playing and fitting; more would change the order of floating-point sums.
-        torch.set_num_threads(1)
-        self._training = TdTraining(recipe, load_checkpoint(self._checkpoint) if resume else None)
+        self._path = folder / f"{recipe.name}.safetensors"
+        if self._checkpoint.exists() and not options.resume:
+            raise InputError("folder", folder, "a folder without a checkpoint of this recipe, or --resume")
+        if options.resume and not self._checkpoint.exists():
+            raise InputError("folder", folder, "a folder with a checkpoint to resume from")
+        self._decisions: list[CheckerDecision] = list(read_decisions(options.benchmark)) if options.benchmark else []
+        make_folder(folder)
+        checkpoint = load_checkpoint(self._checkpoint) if options.resume else None
+        self._training = Training(recipe, checkpoint, options.device, options.threads)
+        self._store = ShardStore(folder / "shards")
+        self._history = History(folder / f"{recipe.name}.history.jsonl", self._training.done)
+        self._counter = Counter()
+        self._making: Making | None = None
+        self._loaded: dict[int, list[Shard]] = {}
+        self._score: Score | None = next((e.score for e in reversed(self._history.entries) if e.score), None)
+        self._speeds = _Speeds(first=self._training.done)
 
-    def run(self, show: Callable[[Status], None]) -> Path:
-        """Train to the end of the recipe; returns the net's file."""
-        params = self._recipe.model_dump() | {"resumed_from_round": self._training.done}
-        tracked = start_run(self._tracking_uri, EXPERIMENT, self._recipe.name, params)
+    def __enter__(self) -> TrainingRun:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._making is not None:
+            self._making.stop()
+        if self._producer is not None:
+            self._producer.close()
+        self._training.close()
+
+    # The whole chain
+
+    def run(self) -> Outcome:
+        """Train to the end of the recipe."""
+        records = Records(self._start())
         try:
-            self._rounds(show, tracked)
+            score = self._generations(records)
+            net = self._training.net()
+            self._tell("looking at games it was not trained on")
+            described = records.finished(Nets(net), self._training.rules, self._recipe.seed, self._history.entries)
+            net = make_net(net.arrays, {**net.description, **described})
+            save_net(net, self._path)
+            gate = self._gate(net, records)
         except BaseException:
-            tracked.finish(ok=False)
+            records.finish(ok=False)
             raise
-        net = self._training.net()
-        loss = quantisation_loss(net, rule_set(self._recipe.rules))
-        tracked.metrics({"quantisation_mean": loss.mean, "quantisation_largest": loss.largest}, self._recipe.rounds)
-        described = {
-            "quantisation": f"mean {loss.mean:.5f}, largest {loss.largest:.5f} over {loss.positions} positions"
-        }
-        save_net(make_net(net.arrays, {**net.description, **described}), self._net)
-        tracked.tags({"net": net.digest, "file": str(self._net), **described})
-        tracked.finish()
-        return self._net
+        records.net(net.digest, str(self._path))
+        records.finish()
+        return self._outcome(net, score, gate)
 
-    def _rounds(self, show: Callable[[Status], None], tracked: TrackedRun) -> None:
-        score = ""
-        started = last = time.perf_counter()
-        first = self._training.done
-        for done in self._training.rounds():
-            now = time.perf_counter()
-            games = done.number * self._recipe.games_per_round
-            games_per_s = (done.number - first) * self._recipe.games_per_round / (now - started)
-            samples_per_s = done.samples / (now - last)
-            last = now
-            self._record(tracked, done, games_per_s, samples_per_s)
-            if done.number % self._recipe.checkpoint_every == 0 or done.number == self._recipe.rounds:
-                self._save()
-                score = self._score(tracked, done.number) or score
-            show(Status(done.number, games, done.loss, games_per_s, samples_per_s, score))
+    # Single stages
+
+    def make_positions(self) -> Outcome:
+        """Stage: make the shards of the next generation."""
+        self._need_more()
+        making = self._make(self._training.done)
+        while not making.done(_LOOK_SECONDS):
+            self._tell("making positions")
+        return self._outcome(self._training.net())
+
+    def fit(self) -> Outcome:
+        """Stage: fit the next generation from the shards on disk, and save the checkpoint.
+
+        Raises:
+            InputError: a shard of the window is missing or damaged.
+        """
+        self._need_more()
+        for task in self._training.tasks(self._training.done):
+            if not self._store.has(task, self._training.player(task.generation).digest):
+                raise InputError("shards", f"{task}", "a shard made by this run; make positions first")
+        self._fit_next()
         self._save()
+        return self._outcome(self._training.net())
 
-    def _record(self, tracked: TrackedRun, done: Round, games_per_s: float, samples_per_s: float) -> None:
-        values = {
-            "loss": done.loss,
-            "learning_rate": done.learning_rate,
-            "td_lambda": done.td_lambda,
-            "samples": done.samples,
-            "games_per_s": games_per_s,
-            "samples_per_s": samples_per_s,
-        }
-        tracked.metrics(values, step=done.number)
+    def benchmark(self) -> Outcome:
+        """Stage: score the net of the folder on the benchmark file."""
+        net = self._saved_net()
+        return self._outcome(net, score_checker(Evaluator(Nets(net)), iter(self._needed_decisions())))
+
+    def gate(self) -> Outcome:
+        """Stage: compare the net of the folder with the champion."""
+        net = self._saved_net()
+        if self._options.champion is None:
+            raise InputError("champion", "none", "a net to compare with")
+        return self._outcome(net, gate=benchmark_gate(self._needed_decisions())(net, self._options.champion))
+
+    def _need_more(self) -> None:
+        if self._training.done >= self._recipe.generations:
+            raise InputError("recipe", self._recipe.name, f"more generations than the {self._training.done} done")
+
+    def _saved_net(self) -> Net:
+        if not self._path.exists():
+            raise InputError("folder", self._folder, f"a folder with {self._path.name}")
+        return load_net(self._path)
+
+    def _needed_decisions(self) -> list[CheckerDecision]:
+        if not self._decisions:
+            raise InputError("benchmark", "none", "a file of decisions (--benchmark FILE)")
+        return self._decisions
+
+    # Parts of the chain
+
+    def _start(self) -> TrackedRun:
+        params = flat(self._recipe.model_dump(mode="json")) | {"resumed_from_generation": self._training.done}
+        tracked = start_run(self._options.tracking_uri, EXPERIMENT, self._recipe.name, params)
+        tracked.artifact("recipe.json", self._recipe.model_dump_json(indent=1).encode())
+        tracked.tags({"version": code_version(), "code": code_digest()})
+        return tracked
+
+    def _generations(self, records: Records) -> CheckerScore | None:
+        """Make and fit all generations that are left; returns the last score."""
+        training, recipe = self._training, self._recipe
+        last: CheckerScore | None = None
+        making = self._make(training.done) if training.done < recipe.generations else None
+        while making is not None:
+            while not making.done(_LOOK_SECONDS):
+                self._tell("waiting for positions")
+            following = training.done + 1
+            making = self._make(following) if following < recipe.generations else None
+            done = self._fit_next()
+            score: CheckerScore | None = None
+            if done.number % recipe.checkpoint_every == 0 or done.number == recipe.generations:
+                score = self._benchmark()
+                last = score or last
+            self._record(done, score, records)
+            if done.number % recipe.checkpoint_every == 0 or done.number == recipe.generations:
+                self._save()
+        return last
+
+    def _make(self, generation: int) -> Making:
+        training = self._training
+        nets, tasks = training.player(generation), training.tasks(generation)
+        if self._producer is None:
+            self._tell("starting workers")
+            self._producer = self._start_producer()
+        self._making = Making(self._producer, self._store, nets, tasks, self._counter)
+        return self._making
+
+    def _fit_next(self) -> Generation:
+        shards = self._window()
+        new = self._recipe.shards_per_generation
+        last = time.perf_counter()
+        before = self._speeds.fitted
+
+        def show(fitted: int, of: int, loss: float) -> None:
+            nonlocal last
+            now = time.perf_counter()
+            self._speeds.fitted = before + fitted
+            if now - last > _LOOK_SECONDS:
+                self._speeds.fitting += now - last
+                last = now
+                self._tell(f"fitting {100 * fitted / of:.0f} %", loss)
+
+        done = self._training.fit(shards, new, show)
+        self._speeds.fitting += time.perf_counter() - last
+        self._speeds.fitted = before + done.fitted
+        return done
+
+    def _window(self) -> list[Shard]:
+        window = self._training.window()
+        self._loaded = {g: shards for g, shards in self._loaded.items() if g in window}
+        for g in window:
+            if g not in self._loaded:
+                self._loaded[g] = [self._store.load(g, i) for i in range(self._recipe.shards_per_generation)]
+        return [shard for g in window for shard in self._loaded[g]]
 
     def _save(self) -> None:
         save_checkpoint(self._training.checkpoint(), self._checkpoint)
-        save_net(self._training.net(), self._net)
+        save_net(self._training.net(), self._path)
+        if not self._recipe.keep_shards:
+            # Only now: an interrupted run goes on from the checkpoint before, with the shards of that time.
+            self._store.drop_before(self._training.done + 1 - self._recipe.window)
 
-    def _score(self, tracked: TrackedRun, step: int) -> str:
+    def _benchmark(self) -> CheckerScore | None:
         if not self._decisions:
-            return ""
-        found = score_checker(Evaluator(Nets(self._training.net())), iter(self._decisions))
-        low, high = found.interval95
-        tracked.metrics({"checker_meq": found.meq_per_decision, "checker_meq_low": low, "checker_meq_high": high}, step)
-        return f"{found.meq_per_decision:.2f} mEq ({low:.1f} to {high:.1f})"
+            return None
+        self._tell("benchmark")
+        return score_checker(Evaluator(Nets(self._training.net())), iter(self._decisions))
+
+    def _gate(self, net: Net, records: Records) -> GateResult | None:
+        if not self._decisions or self._options.champion is None:
+            return None
+        self._tell("gate")
+        gate: Gate = benchmark_gate(self._decisions)
+        result = gate(net, self._options.champion)
+        records.gate(result)
+        return result
+
+    def _record(self, done: Generation, score: CheckerScore | None, records: Records) -> None:
+        if score is not None:
+            low, high = score.interval95
+            self._score = Score(meq=score.meq_per_decision, low=low, high=high)
+        entry = Entry(
+            generation=done.number,
+            games=done.games,
+            samples=done.samples,
+            fitted=done.fitted,
+            refused=done.refused,
+            loss=done.loss,
+            learning_rate=done.learning_rate,
+            td_lambda=done.td_lambda,
+            score=self._score if score is not None else None,
+        )
+        self._history.add(entry)
+        status = self._status("", done.loss)
+        records.positions(status.produced, status.games_per_s, status.samples_per_s, done.number)
+        records.fit(entry, status.fitted_per_s)
+        if score is not None:
+            records.benchmark(score, done.number)
+        self._show(status)
+
+    def _tell(self, doing: str, loss: float | None = None) -> None:
+        self._show(self._status(doing, loss))
+
+    def _status(self, doing: str, loss: float | None) -> Status:
+        speeds, done = self._speeds, self._training.done
+        elapsed = max(time.perf_counter() - speeds.started, 1e-9)
+        produced = self._counter.read()
+        entries = self._history.entries
+        fitted_here = done - speeds.first
+        return Status(
+            generation=done,
+            generations=self._recipe.generations,
+            produced=produced,
+            games_per_s=produced.games / elapsed,
+            samples_per_s=produced.samples / elapsed,
+            doing=doing,
+            fitted_per_s=speeds.fitted / speeds.fitting if speeds.fitting > 0 else 0.0,
+            loss=loss if loss is not None else (entries[-1].loss if entries else None),
+            score=self._score,
+            seconds_left=elapsed / fitted_here * (self._recipe.generations - done) if fitted_here else None,
+        )
+
+    def _outcome(self, net: Net, score: CheckerScore | None = None, gate: GateResult | None = None) -> Outcome:
+        entries = self._history.entries
+        return Outcome(
+            net=net,
+            path=self._path,
+            generations=self._training.done,
+            games=self._training.games,
+            produced=self._counter.read(),
+            loss=entries[-1].loss if entries else None,
+            benchmark=score,
+            gate=gate,
+            seconds=time.perf_counter() - self._speeds.started,
+        )
+
+
+def make_folder(folder: Path) -> None:
+    """
+    Raises:
+        InputError: it can't be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError("folder", folder, f"a folder that can be made ({error.strerror})") from error
+
+
+def flat(fields: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    """Nested fields under dotted names."""
+    found: dict[str, object] = {}
+    for name, value in fields.items():
+        if isinstance(value, Mapping):
+            found |= flat(value, f"{prefix}{name}.")
+        else:
+            found[prefix + name] = value
+    return found

@@ -1,4 +1,4 @@
-"""Rounds of self-play as samples for the learner."""
+"""Games of a net against itself as samples: what is measured, distilled and compared on."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.bearoff import NO_DATABASES
-from engine.board import START
 from engine.evaluator import Evaluator, Nets
 from engine.kernels.bearoff import BearoffArrays
-from engine.kernels.facts import WIDTH, rows_of
-from engine.kernels.labels import label_2ply
 from engine.kernels.selfplay import MAX_HALF_MOVES, play_games
 from engine.rules import Opening, RuleSet
 
@@ -26,13 +23,6 @@ class Samples:
     games: int
     """Games that ended; games beyond the length limit leave no samples."""
 
-    def inputs(self) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-        """(rows int32[N, WIDTH], races bool[N]) for `engine.network.Network`."""
-        rows = np.empty((len(self.boards), WIDTH), dtype=np.int32)
-        races = np.empty(len(self.boards), dtype=np.bool_)
-        rows_of(self.boards, rows, races)
-        return rows, races
-
 
 def play_round(
     nets: Nets,
@@ -45,6 +35,7 @@ def play_round(
 ) -> Samples:
     """Play games `first_game .. first_game + games - 1` of a seed with one net; the same games from any process."""
     evaluator = Evaluator(nets, bearoff)
+    start = rules.start.board
     parts: list[tuple[NDArray[np.int8], NDArray[np.float32]]] = []
     finished = 0
     done = 0
@@ -54,7 +45,7 @@ def play_round(
         targets = np.empty((room, 5), dtype=np.float32)
         lengths = np.zeros(games - done, dtype=np.int64)
         written, played = play_games(
-            START,
+            start,
             seed,
             first_game + done,
             games - done,
@@ -74,11 +65,3 @@ def play_round(
         targets=np.concatenate([t for _, t in parts]),
         games=finished,
     )
-
-
-def look_ahead(samples: Samples, nets: Nets, rules: RuleSet, bearoff: BearoffArrays = NO_DATABASES) -> Samples:
-    """The same positions labelled at 2-ply: the exact mean over the 21 rolls that follow."""
-    evaluator = Evaluator(nets, bearoff)
-    targets = np.empty_like(samples.targets)
-    label_2ply(samples.boards, evaluator.engine(rules), evaluator.workspaces[0], targets)
-    return Samples(samples.boards, targets, samples.games)

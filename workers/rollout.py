@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.bearoff import open_databases
 from engine.evaluator import Nets
 from engine.rollout import Roller
-from engine.weights import NetKind, make_net
+from workers.nets import nets_of, weights_of
 from workers.spec import Weights, WorkerSpec
 from workers.tasks import RolloutOutput, RolloutTask
 
@@ -31,18 +31,9 @@ class RolloutWorker:
 
 def build_rollout_worker(weights: Weights) -> RolloutWorker:
     """A worker from the arrays of its nets, named `main.*` and `filter.*`."""
-    main = make_net(_part(weights, NetKind.MAIN))
-    arrays = _part(weights, NetKind.FILTER)
-    filter_net = make_net(arrays, kind=NetKind.FILTER) if arrays else None
-    return RolloutWorker(Nets(main, filter_net))
+    return RolloutWorker(nets_of(weights))
 
 
 def rollout_workers(nets: Nets) -> WorkerSpec[RolloutTask, RolloutOutput]:
     """How an executor makes workers for a pair of nets."""
-    weights = {f"{net.kind.value}.{k}": a for net in (nets.main, nets.filter) if net for k, a in net.arrays.items()}
-    return WorkerSpec(build_rollout_worker, weights, nets.digest)
-
-
-def _part(weights: Weights, kind: NetKind) -> Weights:
-    prefix = f"{kind.value}."
-    return {name.removeprefix(prefix): array for name, array in weights.items() if name.startswith(prefix)}
+    return WorkerSpec(build_rollout_worker, weights_of(nets), nets.digest)

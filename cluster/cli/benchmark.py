@@ -50,7 +50,8 @@ def benchmark_file(
     """
     from cluster.cli.render import open_databases_live, show_benchmark
     from cluster.filters import load_filter
-    from cluster.schemas import BenchmarkReport, CheckerBenchmark
+    from cluster.schemas import BenchmarkReport
+    from cluster.schemas_training import checker_benchmark
     from engine.errors import InputError
     from engine.evaluator import Evaluator
     from training.benchmark import read_decisions, score_checker
@@ -67,14 +68,7 @@ def benchmark_file(
         file=file.name,
         net=chosen.digest,
         level=level,
-        checker=CheckerBenchmark(
-            meq_per_decision=score.meq_per_decision,
-            interval95=score.interval95,
-            decisions=score.decisions,
-            error_rate=score.error_rate,
-            first_choice=score.first_choice,
-            unlisted=score.unlisted,
-        ),
+        checker=checker_benchmark(score),
         seconds=time.perf_counter() - started,
     )
     if json:

@@ -6,7 +6,6 @@ import math
 from types import TracebackType
 
 from rich.console import Console
-from rich.live import Live
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
@@ -248,36 +247,3 @@ def show_doctor(report: DoctorReport) -> None:
     out = stdout_console()
     out.print(table)
     out.print("\n" + ", ".join(f"{name} {version}" for name, version in report.versions.items()), markup=False)
-
-
-class TrainingDisplay:
-    """A live table on stderr for a training run."""
-
-    def __init__(self, name: str, rounds: int) -> None:
-        self._live = Live(console=Console(stderr=True), refresh_per_second=2, transient=False)
-        self._name = name
-        self._rounds = rounds
-
-    def __enter__(self) -> TrainingDisplay:
-        self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._live.stop()
-
-    def show(self, number: int, games: int, loss: float, games_per_s: float, samples_per_s: float, score: str) -> None:
-        """Replace the line: where the training stands."""
-        rounds_per_s = games_per_s * number / games if games else 0.0
-        seconds = (self._rounds - number) / rounds_per_s if rounds_per_s > 0 else 0.0
-        parts = [
-            f"{self._name}: round {number}/{self._rounds} ({100 * number / self._rounds:.1f} %)",
-            f"{games:,} games",
-            f"loss {loss:.4f}",
-            f"{games_per_s:,.0f} games/s",
-            f"{samples_per_s:,.0f} samples/s",
-            *([score] if score else []),
-            f"{seconds / 60:.0f} min left",
-        ]
-        self._live.update(Text(", ".join(parts)))

@@ -2,48 +2,187 @@
 
 from __future__ import annotations
 
+import enum
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cluster.cli.options import chosen_main
+from cluster.cli.options import JsonOption, chosen_main, print_json
+
+if TYPE_CHECKING:
+    from cluster.schemas_training import TrainingReport
+    from engine.weights import Net
+    from training.production import Producer
+    from training.recipe import DistillRecipe, SelfPlayRecipe
+
+
+class Stage(enum.Enum):
+    """One stage of a training run."""
+
+    POSITIONS = "positions"
+    FIT = "fit"
+    BENCHMARK = "benchmark"
+    GATE = "gate"
+
+
+class DeviceName(enum.Enum):
+    """Where a net is fitted; see `training.devices.Device`."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """How a recipe is run on this machine."""
+
+    workers: int | None
+    inline: bool
+    threads: int
+    device: DeviceName
 
 
 def train(
-    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="TOML file such as configs/train/td.toml.")],
-    out: Annotated[
+    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="TOML file such as configs/train/quick.toml.")],
+    folder: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="DIR", help="Folder of checkpoint and net; default: runs/NAME in the data folder."
+            "--folder", "--out", metavar="DIR", help="Folder of the run; default: runs/NAME in the data folder."
         ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint in the folder.")] = False,
+    stage: Annotated[
+        Stage | None,
+        typer.Option(
+            "--stage", help="Only this: positions or fit of the next generation, benchmark or gate of the net."
+        ),
+    ] = None,
     benchmark: Annotated[
-        Path | None, typer.Option("--benchmark", metavar="FILE", help="Score the net on this file at every checkpoint.")
+        Path | None,
+        typer.Option("--benchmark", metavar="FILE", help="Score the net on these decisions at every checkpoint."),
+    ] = None,
+    champion: Annotated[
+        Path | None,
+        typer.Option("--champion", metavar="FILE", help="Net that the gate compares with; default: the shipped one."),
     ] = None,
     teacher: Annotated[
-        Path | None,
-        typer.Option("--teacher", metavar="FILE", help="Main net that a filter net learns from."),
+        Path | None, typer.Option("--teacher", metavar="FILE", help="Main net that a filter net learns from.")
     ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="N", help="Makers of positions; default: one per core.")
+    ] = None,
+    inline: Annotated[
+        bool, typer.Option("--inline", help="Make positions in threads of this process, without Ray.")
+    ] = False,
+    threads: Annotated[int, typer.Option("--threads", metavar="N", help="Threads that fit, on a CPU.")] = 1,
+    device: Annotated[DeviceName, typer.Option("--device", help="Where the net is fitted.")] = DeviceName.AUTO,
+    json: JsonOption = False,
 ) -> None:
-    """Train a net by self-play, with checkpoints; --resume goes on where a run stopped, to the same bits."""
-    from cluster.cli.render import TrainingDisplay
+    """Train a net by self-play: positions, labels, fitting, benchmark, gate.
+
+    --resume goes on where a run stopped, to the same bits; neither workers nor threads change them.
+    """
+    from engine.errors import InputError
+    from training.recipe import DistillRecipe, load_recipe
+
+    for name, value in (("workers", workers), ("threads", threads)):
+        if value is not None and value < 1:
+            raise InputError(name, value, "a whole number of at least 1")
+    loaded = load_recipe(recipe)
+    where = _Where(workers, inline, threads, device)
+    if isinstance(loaded, DistillRecipe):
+        given = {"resume": resume, "stage": stage, "benchmark": benchmark, "champion": champion, "json": json}
+        odd = next((name for name, value in given.items() if value), None)
+        if odd is not None:
+            raise InputError(odd, loaded.name, "a selfplay recipe (a distillation has none)")
+        _distil(loaded, folder, chosen_main(teacher), where)
+        return
+    if teacher is not None:
+        raise InputError("teacher", teacher, "a distill recipe (a selfplay recipe learns from itself)")
+    asked = _Asked(folder, resume, stage, benchmark, champion)
+    report = _self_play(loaded, asked, where)
+    if json:
+        print_json(report)
+    else:
+        from cluster.cli.render_training import show_training
+
+        show_training(report)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is to be done with a recipe."""
+
+    folder: Path | None
+    resume: bool
+    stage: Stage | None
+    benchmark: Path | None
+    champion: Path | None
+
+
+def _self_play(recipe: SelfPlayRecipe, asked: _Asked, where: _Where) -> TrainingReport:
+    from cluster.cli.render_training import TrainingDisplay
+    from cluster.schemas_training import training_report
     from cluster.settings import load_settings
-    from training.recipe import TdRecipe, load_recipe
-    from training.run import run_recipe
+    from training.devices import Device
+    from training.run import RunOptions, TrainingRun
 
     settings = load_settings()
-    loaded = load_recipe(recipe)
-    folder = out or settings.home / "runs" / loaded.name
-    with TrainingDisplay(loaded.name, loaded.rounds) as display:
-        path = run_recipe(
-            loaded,
-            folder,
-            lambda s: display.show(s.rounds, s.games, s.loss, s.games_per_s, s.samples_per_s, s.score),
-            teacher=chosen_main(teacher) if teacher or not isinstance(loaded, TdRecipe) else None,
-            resume=resume,
-            tracking_uri=settings.tracking_uri,
-            benchmark=benchmark,
+    folder = asked.folder or settings.home / "runs" / recipe.name
+    judged = asked.benchmark is not None and asked.stage in (None, Stage.GATE)
+    options = RunOptions(
+        # A single stage takes the folder as it is.
+        resume=asked.resume or (asked.stage is not None and (folder / f"{recipe.name}.checkpoint").exists()),
+        tracking_uri=settings.tracking_uri,
+        benchmark=asked.benchmark,
+        champion=chosen_main(asked.champion) if judged or asked.champion else None,
+        device=Device(where.device.value),
+        threads=where.threads,
+    )
+    with (
+        TrainingDisplay(recipe.name) as display,
+        TrainingRun(recipe, folder, lambda: _producer(where, settings.ray_address), options, display.show) as run,
+    ):
+        stages = {
+            None: run.run,
+            Stage.POSITIONS: run.make_positions,
+            Stage.FIT: run.fit,
+            Stage.BENCHMARK: run.benchmark,
+            Stage.GATE: run.gate,
+        }
+        outcome = stages[asked.stage]()
+    return training_report(recipe.name, asked.stage.value if asked.stage else "all", outcome)
+
+
+def _producer(where: _Where, address: str | None) -> Producer:
+    if where.inline:
+        from training.production import ThreadProducer, cores
+
+        return ThreadProducer(where.workers or cores())
+    from cluster.ray_executor import RayExecutor
+    from cluster.shard_farm import ShardFarm
+
+    return ShardFarm(RayExecutor(where.workers, address))
+
+
+def _distil(recipe: DistillRecipe, folder: Path | None, teacher: Net, where: _Where) -> None:
+    from cluster.cli.render_training import TrainingDisplay
+    from cluster.settings import load_settings
+    from training.devices import Device
+    from training.distill import run_distillation
+
+    settings = load_settings()
+    with TrainingDisplay(recipe.name) as display:
+        path = run_distillation(
+            recipe,
+            folder or settings.home / "runs" / recipe.name,
+            teacher,
+            lambda done: display.show_round(recipe.rounds, done),
+            settings.tracking_uri,
+            Device(where.device.value),
+            where.threads,
         )
     print(path)

@@ -1,30 +1,57 @@
-"""`gammonfarm train` on recipes that take seconds: files, MLflow, and going on after a kill -9 to the same bits."""
+"""`gammonfarm train` on recipes that take seconds: files, stages, MLflow, workers, the same bits after any death."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from nets import random_net
 
 from cluster.cli.main import main
-from engine.weights import load_net
+from cluster.schemas_training import TrainingReport
+from cluster.shard_farm import ShardFarm
+from engine.weights import load_net, save_net
 from training.checkpoint import load_checkpoint
+from training.production import ThreadProducer
+from training.recipe import SelfPlayRecipe, load_recipe
+from training.run import RunOptions, Status, TrainingRun
+
+if TYPE_CHECKING:
+    from cluster.ray_executor import RayExecutor
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+PARTS = """
+[labels]
+kind = "2ply"
+[starts]
+opening = 0.5
+containment = 0.5
+half_moves = 8
+[explore]
+random_play = 0.1
+sibling = 0.5
+[fit]
+batch = 256
+passes = 2.0
+average_batches = 50
+quantised_generations = 1
+"""
 
 
 def write_recipe(folder: Path, **changes: object) -> Path:
-    """A recipe of three rounds, 32 units wide."""
-    sizes = {"width": 32, "games": 30, "games_per_round": 10, "batch": 1024, "checkpoint_every": 1}
-    fields = {"name": "tiny"} | sizes | changes
+    """A recipe of three generations of twelve games, 32 units wide."""
+    sizes = {"width": 32, "generations": 3, "shards_per_generation": 3, "games_per_shard": 4, "window": 2}
+    fields = {"name": "tiny", "checkpoint_every": 1} | sizes | changes
     path = folder / f"{fields['name']}.toml"
-    path.write_text("".join(f"{key} = {value!r}\n" for key, value in fields.items()), encoding="utf-8")
+    text = "".join(f"{key} = {value!r}\n" for key, value in fields.items())
+    path.write_text(text.replace("True", "true") + PARTS, encoding="utf-8")
     return path
 
 
@@ -34,90 +61,169 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GAMMONFARM_MLFLOW_URI", "off")
 
 
-def train(recipe: Path, out: Path, *more: str) -> int:
-    return main(["train", str(recipe), "--out", str(out), *more])
+def train(recipe: Path, folder: Path, *more: str) -> int:
+    return main(["train", str(recipe), "--folder", str(folder), "--inline", *more])
 
 
-def test_a_training_run_leaves_net_checkpoint_and_a_record(
-    tmp_path: Path, tracking_uri: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def recipe_of(path: Path) -> SelfPlayRecipe:
+    recipe = load_recipe(path)
+    assert isinstance(recipe, SelfPlayRecipe)
+    return recipe
+
+
+def digest(folder: Path) -> str:
+    """Of the net that a run left."""
+    return load_net(folder / "tiny.safetensors").digest
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Digest of the tiny recipe's net, made inline by one worker in one go."""
+    folder = tmp_path_factory.mktemp("reference")
+    with TrainingRun(recipe_of(write_recipe(folder)), folder, lambda: ThreadProducer(1), RunOptions()) as run:
+        return run.run().net.digest
+
+
+def test_a_training_run_leaves_net_checkpoint_history_and_the_shards_it_may_need(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], reference: str
+) -> None:
+    out = tmp_path / "out"
+    assert train(write_recipe(tmp_path), out, "--workers", "3", "--threads", "2") == 0
+    assert capsys.readouterr().out.splitlines()[-1] == str(out / "tiny.safetensors")
+    left = ["shards", "tiny.checkpoint", "tiny.history.jsonl", "tiny.safetensors"]
+    assert sorted(path.name for path in out.iterdir()) == left
+    assert {path.name[:6] for path in (out / "shards").iterdir()} == {"g00002"}
+    net = load_net(out / "tiny.safetensors")
+    assert (net.width, net.digest) == (32, reference)
+    assert (net.description["games"], net.description["rules"]) == ("36", "international")
+    assert "quantisation" in net.description
+    assert load_checkpoint(out / "tiny.checkpoint").done == 3
+    history = [json.loads(line) for line in (out / "tiny.history.jsonl").read_text().splitlines()]
+    assert [entry["generation"] for entry in history] == [1, 2, 3]
+    # Five cross-entropies of a net that knows little yet, each of them below that of a coin.
+    assert all(0 < entry["loss"] < 3.5 for entry in history)
+
+
+def test_shards_are_kept_on_request(tmp_path: Path) -> None:
+    assert train(write_recipe(tmp_path, keep_shards=True), tmp_path / "out") == 0
+    assert len(list((tmp_path / "out" / "shards").glob("*.json"))) == 9
+
+
+def test_the_stages_one_by_one_make_the_same_net(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], reference: str
+) -> None:
+    recipe, out = write_recipe(tmp_path), tmp_path / "out"
+    for generation in (1, 2, 3):
+        for stage in ("positions", "fit"):
+            capsys.readouterr()
+            assert train(recipe, out, "--stage", stage, "--json") == 0
+            report = TrainingReport.model_validate_json(capsys.readouterr().out)
+            assert report.stage == stage
+            assert report.shards == (3 if stage == "positions" else 0)
+            assert report.generations == generation - (stage == "positions")
+    assert digest(out) == reference
+    assert train(recipe, out, "--stage", "fit") == 2
+    assert "more generations" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_fitting_without_positions_says_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train(write_recipe(tmp_path), tmp_path / "out", "--stage", "fit") == 2
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert "shard 0 of generation 0" in line
+    assert "make positions first" in line
+
+
+def test_benchmark_and_gate_judge_the_net_of_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recipe, out, decisions = write_recipe(tmp_path), tmp_path / "out", tmp_path / "decisions.jsonl"
+    record = {"pos": "4HPwATDgc/ABMA", "match": "cIgRAAAAAAAA", "dice": [3, 1]}
+    best = record | {"moves": [{"m": "8/5 6/5", "eq": 0.1}, {"m": "24/20", "eq": -0.1}]}
+    decisions.write_text(
+        json.dumps(best)
+        + "\n"
+        + json.dumps(best | {"dice": [6, 1], "moves": [{"m": "13/7 8/7", "eq": 0.1}, {"m": "24/18 24/23", "eq": 0.0}]})
+        + "\n"
+    )
+    save_net(random_net(3), tmp_path / "champion.safetensors")
+    for stage in ("positions", "fit"):
+        assert train(recipe, out, "--stage", stage) == 0
+    capsys.readouterr()
+    assert train(recipe, out, "--stage", "benchmark", "--benchmark", str(decisions), "--json") == 0
+    report = TrainingReport.model_validate_json(capsys.readouterr().out)
+    assert report.benchmark is not None
+    assert report.benchmark.decisions == 2
+    champion = ("--champion", str(tmp_path / "champion.safetensors"))
+    assert train(recipe, out, "--stage", "gate", "--benchmark", str(decisions), *champion, "--json") == 0
+    gate = TrainingReport.model_validate_json(capsys.readouterr().out).gate
+    assert gate is not None
+    assert (gate.champion, gate.decisions) == (random_net(3).digest, 2)
+    assert train(recipe, out, "--stage", "gate") == 2
+    assert "--benchmark FILE" in capsys.readouterr().err
+
+
+def test_mlflow_holds_the_run_with_a_run_for_each_stage_and_pictures(
+    tmp_path: Path, tracking_uri: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from mlflow.tracking import MlflowClient
 
     monkeypatch.setenv("GAMMONFARM_MLFLOW_URI", tracking_uri)
     out = tmp_path / "out"
     assert train(write_recipe(tmp_path), out) == 0
-    assert capsys.readouterr().out.strip() == str(out / "tiny.safetensors")
-    assert sorted(path.name for path in out.iterdir()) == ["tiny.checkpoint", "tiny.safetensors"]
-    net = load_net(out / "tiny.safetensors")
-    assert net.width == 32
-    assert (net.description["games"], net.description["rules"]) == ("30", "international")
-    assert load_checkpoint(out / "tiny.checkpoint").rounds == 3
-
     client = MlflowClient(tracking_uri=tracking_uri)
     experiments = [e.experiment_id for e in client.search_experiments() if "training" in e.name]
-    runs: list[Any] = [r for r in client.search_runs(experiments) if r.data.tags.get("net") == net.digest]
-    (run,) = runs
+    runs: list[Any] = list(client.search_runs(experiments))
+    (run,) = [r for r in runs if r.data.tags.get("net") == digest(out)]
     assert run.info.status == "FINISHED"
-    assert (run.data.params["width"], run.data.params["games"]) == ("32", "30")
-    losses = client.get_metric_history(run.info.run_id, "loss")
+    assert (run.data.params["width"], run.data.params["labels.kind"]) == ("32", "2ply")
+    assert len(run.data.tags["code"]) == 16
+    assert run.data.metrics["calibration_win"] > 0
+    assert run.data.metrics["error_back_game"] > 0
+    pictures = {file.path for file in client.list_artifacts(run.info.run_id)}
+    assert pictures == {"recipe.json", "learning_curve.png", "calibration.png", "errors_by_start.png"}
+    inside = {r.info.run_name: r for r in runs if r.data.tags.get("mlflow.parentRunId") == run.info.run_id}
+    assert inside.keys() == {"positions", "fit"}
+    assert all(r.info.status == "FINISHED" for r in inside.values())
+    losses = client.get_metric_history(inside["fit"].info.run_id, "loss")
     assert sorted(loss.step for loss in losses) == [1, 2, 3]
-    # Five cross-entropies of a net that knows nothing yet, each of them below that of a coin.
-    assert all(0 < loss.value < 3.5 for loss in losses)
+    assert inside["positions"].data.metrics["games"] == 36
 
 
 def test_a_finished_run_is_neither_repeated_nor_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recipe, out = write_recipe(tmp_path), tmp_path / "out"
     assert train(recipe, out) == 0
-    before = {path: path.read_bytes() for path in out.iterdir()}
-
+    before = {path: path.read_bytes() for path in out.iterdir() if path.is_file()}
     capsys.readouterr()
     assert train(recipe, out) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    (line,) = captured.err.splitlines()
-    assert all(part in line for part in ("out", str(out)[-20:], "--resume"))
-    assert {path: path.read_bytes() for path in out.iterdir()} == before
-
+    line = captured.err.splitlines()[-1]
+    assert all(part in line for part in ("folder", str(out)[-20:], "--resume"))
+    assert {path: path.read_bytes() for path in out.iterdir() if path.is_file()} == before
+    first = digest(out)
     assert train(recipe, out, "--resume") == 0
-    assert load_net(out / "tiny.safetensors").digest == load_net_digest(before[out / "tiny.safetensors"], tmp_path)
-    assert load_checkpoint(out / "tiny.checkpoint").rounds == 3
-
-
-def load_net_digest(content: bytes, folder: Path) -> str:
-    copy = folder / "copy.safetensors"
-    copy.write_bytes(content)
-    return load_net(copy).digest
-
-
-def test_a_checkpoint_of_another_recipe_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "out"
-    assert train(write_recipe(tmp_path), out) == 0
-    capsys.readouterr()
-    assert train(write_recipe(tmp_path, seed=2), out, "--resume") == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "recipe" in line
+    assert digest(out) == first
 
 
 def test_there_is_nothing_to_resume_in_an_empty_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert train(write_recipe(tmp_path), tmp_path / "out", "--resume") == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "checkpoint" in line
+    assert "checkpoint" in capsys.readouterr().err.splitlines()[-1]
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
-    ("changes", "named"),
+    ("changes", "options", "named"),
     [
-        ({"width": 33}, ["width", "33", "multiple of 32"]),
-        ({"games": 25}, ["multiple of games_per_round"]),
-        ({"speed": 9}, ["speed", "9"]),
-        ({"rules": "chess"}, ["rules", "chess", "tavla"]),
+        ({"width": 33}, [], ["width", "33", "multiple of 32"]),
+        ({"speed": 9}, [], ["speed", "9"]),
+        ({"rules": "chess"}, [], ["rules", "chess", "tavla"]),
+        ({}, ["--workers", "0"], ["workers", "0", "at least 1"]),
+        ({}, ["--threads", "0"], ["threads", "0", "at least 1"]),
+        ({}, ["--teacher", "x.safetensors"], ["teacher", "distill recipe"]),
     ],
 )
-def test_a_recipe_that_makes_no_sense_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], changes: dict[str, object], named: list[str]
+def test_what_makes_no_sense_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], changes: dict[str, object], options: list[str], named: list[str]
 ) -> None:
-    assert train(write_recipe(tmp_path, **changes), tmp_path / "out") == 2
+    assert train(write_recipe(tmp_path, **changes), tmp_path / "out", *options) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     (line,) = captured.err.splitlines()
@@ -125,27 +231,65 @@ def test_a_recipe_that_makes_no_sense_is_one_line(
     assert not (tmp_path / "out").exists()
 
 
+# Deaths
+
+
+class Lent(ShardFarm):
+    """The session's executor, which a run may not close."""
+
+    def close(self) -> None:
+        pass
+
+
+def test_workers_on_ray_make_the_same_bits_even_when_one_is_killed(
+    tmp_path: Path, ray_executor: RayExecutor, reference: str
+) -> None:
+    killed: list[int] = []
+
+    def kill_one(status: Status) -> None:
+        if status.produced.shards >= 1 and not killed:
+            killed.append(ray_executor.worker_pids()[0])
+            os.kill(killed[0], signal.SIGKILL)
+
+    recipe = recipe_of(write_recipe(tmp_path, generations=3))
+    with TrainingRun(recipe, tmp_path / "out", lambda: Lent(ray_executor), RunOptions(), kill_one) as run:
+        assert run.run().net.digest == reference
+    assert killed
+
+
+def test_damaged_and_missing_shards_are_made_again(tmp_path: Path, reference: str) -> None:
+    recipe, out = write_recipe(tmp_path), tmp_path / "out"
+    assert train(recipe, out, "--stage", "positions") == 0
+    data = sorted((out / "shards").glob("*.safetensors"))
+    data[0].write_bytes(data[0].read_bytes()[:-3])
+    data[1].unlink()
+    assert train(recipe, out) == 0
+    assert digest(out) == reference
+
+
 def test_a_run_killed_midway_and_resumed_ends_with_the_net_of_a_run_that_was_not(tmp_path: Path) -> None:
-    rounds = 20
-    recipe = write_recipe(tmp_path, games=rounds * 10)
+    generations = 12
+    recipe = write_recipe(tmp_path, generations=generations, checkpoint_every=2)
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     command = subprocess.Popen(
-        [sys.executable, "-m", "cluster.cli.main", "train", str(recipe), "--out", str(killed)],
+        [sys.executable, "-m", "cluster.cli.main", "train", str(recipe), "--folder", str(killed), "--inline"],
         cwd=ROOT,
         env=dict(os.environ),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    while not (killed / "tiny.checkpoint").exists():
+    # Past a checkpoint: what was fitted after it is fitted again, from the shards of that time.
+    history = killed / "tiny.history.jsonl"
+    while not history.exists() or len(history.read_text().splitlines()) < 3:
         assert command.poll() is None, "the command ended first"
         time.sleep(0.002)
     command.kill()
     command.communicate()
     assert command.returncode == -signal.SIGKILL
-    assert 1 <= load_checkpoint(killed / "tiny.checkpoint").rounds < rounds
+    assert 2 <= load_checkpoint(killed / "tiny.checkpoint").done < generations
 
     assert train(recipe, killed, "--resume") == 0
-    assert train(write_recipe(tmp_path, games=rounds * 10, checkpoint_every=rounds), whole) == 0
-    assert load_net(killed / "tiny.safetensors").digest == load_net(whole / "tiny.safetensors").digest
-    assert load_checkpoint(killed / "tiny.checkpoint").rounds == rounds
+    assert train(recipe, whole) == 0
+    assert digest(killed) == digest(whole)
+    assert (killed / "tiny.history.jsonl").read_text() == (whole / "tiny.history.jsonl").read_text()

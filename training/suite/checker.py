@@ -8,9 +8,7 @@ import numpy as np
 
 from engine.evaluator import Evaluator
 from engine.game_plan import GamePlan, game_plan
-from engine.rules import INTERNATIONAL
-from engine.search import rank_plays
-from training.benchmark import CheckerDecision, Choice
+from training.benchmark import CheckerDecision, Choice, choice_of
 from training.estimate import estimate_mean
 from training.suite.contestant import Contestant, named
 from training.suite.figures import Advance, Figure, FigureName, Measure, Part, Unit
@@ -27,15 +25,12 @@ def checker_figures(
     advance: Advance,
 ) -> Iterator[Figure]:
     """What the choices lose at each level: over all decisions, in contact, and in each kind of game that occurs."""
-    boards = [np.array(decision.board, dtype=np.int8) for decision in decisions]
-    plans = [game_plan(board) for board in boards]
+    plans = [game_plan(np.array(decision.board, dtype=np.int8)) for decision in decisions]
 
     for level in levels:
 
         def choose(evaluator: Evaluator, index: int, level: int = level) -> Choice:
-            decision = decisions[index]
-            ranked = rank_plays(evaluator, boards[index], decision.dice, INTERNATIONAL, level, contestant.move_filter)
-            return decision.judge(ranked[0].after)
+            return choice_of(evaluator, decisions[index], level, contestant.move_filter)
 
         choices = contestant.over(range(len(decisions)), choose, named(advance, f"{source}, {level}-ply"))
         name = FigureName(Part.CHECKER, source, level)

@@ -1,0 +1,62 @@
+"""What each generation of a run came to, one line of JSON each: it outlives interruptions and needs no MLflow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+
+class Score(BaseModel):
+    """A benchmark: mEq per decision with its 95 % interval."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    meq: float
+    low: float
+    high: float
+
+
+class Entry(BaseModel):
+    """One generation, counted from 1."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    generation: int
+    games: int
+    samples: int
+    fitted: int
+    refused: int
+    loss: float
+    learning_rate: float
+    td_lambda: float
+    score: Score | None = None
+
+
+class History:
+    """The entries of a run, in a file."""
+
+    def __init__(self, path: Path, done: int) -> None:
+        """Reads the entries up to generation `done`; what was fitted after the last checkpoint comes again."""
+        self._path = path
+        self.entries: list[Entry] = []
+        if path.exists():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                try:
+                    entry = Entry.model_validate_json(line)
+                except ValidationError:  # the line that was being written
+                    continue
+                if entry.generation <= done:
+                    self.entries.append(entry)
+        self._write()
+
+    def add(self, entry: Entry) -> None:
+        """One more generation."""
+        self.entries.append(entry)
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(entry.model_dump_json() + "\n")
+
+    def _write(self) -> None:
+        partial = self._path.with_name(self._path.name + ".partial")
+        partial.write_text("".join(entry.model_dump_json() + "\n" for entry in self.entries), encoding="utf-8")
+        partial.replace(self._path)
