@@ -15,8 +15,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from engine.kernels.compiled import entry, inlined, kernel
 
 HOME_POINTS = 6
 ALL_CHECKERS = 15
@@ -62,7 +63,7 @@ class BearoffArrays(NamedTuple):
     two_sided: NDArray[np.int32]  # [N, N, 4] see `bearoff_equities`: player on roll, opponent, cube state
 
 
-@njit(_nrt=False)
+@kernel
 def bearoff_indices(board):
     """(mover's index, opponent's index), each in its own numbering; (-1, -1) unless every checker is in its home.
 
@@ -89,13 +90,13 @@ def bearoff_indices(board):
     return own, opponent
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def _to_outcome(product):
     """A product of two chances as a probability of an outcome, rounded to the nearest."""
     return (product + (1 << (2 * CHANCE_BITS - OUTCOME_BITS - 1))) >> (2 * CHANCE_BITS - OUTCOME_BITS)
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def _chance_before(own, opponent, databases):
     """Chance (1/2**60) that the mover needs fewer rolls than the opponent, who rolls first."""
     own_start = databases.starts[own]
@@ -116,7 +117,7 @@ def _chance_before(own, opponent, databases):
     return total
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def _chance_before_first(winner, loser, ahead, databases):
     """Chance (1/2**60) that the winner bears off all before the loser bears off one of fifteen.
 
@@ -133,7 +134,7 @@ def _chance_before_first(winner, loser, ahead, databases):
     return total
 
 
-@njit(_nrt=False)
+@kernel
 def bearoff_outcome(board, databases, outcome):
     """Outcome of an after-position in which both sides only bear off.
 
@@ -181,7 +182,7 @@ def bearoff_outcome(board, databases, outcome):
     return True
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def best_cube_action(rolling, doubled):
     """Equity of a player on roll who may double: the better of rolling and doubling; the opponent takes or passes.
 
@@ -191,7 +192,7 @@ def best_cube_action(rolling, doubled):
     return max(rolling, 2 * min(doubled, CERTAIN >> 1))
 
 
-@njit(_nrt=False)
+@kernel
 def bearoff_equities(board, databases, equities):
     """Money equities of the player on roll who rolls now, without doubling first; from then on both use the cube best.
 
@@ -216,14 +217,14 @@ def bearoff_equities(board, databases, equities):
     return True
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@entry
 def outcomes_of(boards, databases, outcomes, known):
     """`bearoff_outcome` of many after-positions: int8[N, 26] -> int64[N, 5] and bool[N]."""
     for i in range(boards.shape[0]):
         known[i] = bearoff_outcome(boards[i], databases, outcomes[i])
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@entry
 def equities_of(boards, databases, equities, known):
     """`bearoff_equities` of many positions before the roll: int8[N, 26] -> int64[N, 4] and bool[N]."""
     for i in range(boards.shape[0]):

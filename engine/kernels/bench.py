@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from numba import njit
-
+from engine.kernels.compiled import entry
 from engine.kernels.moves import generate
 from engine.kernels.network import is_won
 from engine.kernels.play import rank_roll
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@entry
 def count_plays(boards, dice, flags, s):
     """Generate all plays of many positions.
 
@@ -25,7 +24,7 @@ def count_plays(boards, dice, flags, s):
     return plays
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@entry
 def count_unfinished(boards, dice, flags, s):
     """As `count_plays`, but without the plays that end the game, which no net is asked about."""
     plays = 0
@@ -36,7 +35,7 @@ def count_unfinished(boards, dice, flags, s):
     return plays
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@entry
 def evaluate_all_plays(boards, dice, engine, w):
     """Generate and value, by the main net, all plays of many positions (as for `count_plays`); returns their number."""
     plays = 0

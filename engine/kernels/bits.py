@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from engine.kernels.compiled import inlined
 
 
 @intrinsic
@@ -47,19 +49,19 @@ def reverse_bits(typingctx, value):
     return types.int64(types.int64), codegen
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def lowest(mask):
     """Place of the lowest set bit."""
     return trailing_zeros(mask)
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def highest(mask):
     """Place of the highest set bit (-1 for an empty mask)."""
     return 63 - leading_zeros(mask)
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def other_view(mask):
     """A mask of places in the other player's numbering: bit p becomes bit 25 - p."""
     return (reverse_bits(mask) >> 38) & 0x3FFFFFF

@@ -24,6 +24,7 @@ from engine.kernels.board_vectors import (
     place_rows,
     side_sums,
 )
+from engine.kernels.compiled import inlined, kernel
 
 RACE = 0
 CLASSES = 9
@@ -107,7 +108,7 @@ def _best_blocks():
 BEST_BLOCKS = _best_blocks()
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def _hits(turned, s1, on_bar, o2, blots):
     """(rolls that hit any blot, rolls that hit a far blot) of 36 for the side with checkers on `s1`.
 
@@ -128,7 +129,7 @@ def _hits(turned, s1, on_bar, o2, blots):
     return hits_down(movers, extra, keep, steps, opened, blots, blots & _FAR)
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def _longest_run(mask):
     """Most neighbouring bits, at most 7; without branches, which would be mispredicted."""
     length = 0
@@ -138,7 +139,7 @@ def _longest_run(mask):
     return length
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def _best_block(made):
     """Most made points among six in a row; bit 0 = point 1."""
     low = BEST_BLOCKS[made & 4095]
@@ -147,13 +148,13 @@ def _best_block(made):
     return np.int64(max(low, middle, high))
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def _row(start, value):
     """Row of value `value` of the fact whose rows start at `start`."""
     return np.int32(start + value) if value != 0 else np.int32(0)
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def _side(turned, s1, s2, s3, s4, o1, o2, on_bar, o_on_bar, sums, rows, at):
     """Rows of the facts of one side: of the mover, or (`turned`) of the opponent, whose bar is place 0.
 
@@ -199,7 +200,7 @@ def _side(turned, s1, s2, s3, s4, o1, o2, on_bar, o_on_bar, sums, rows, at):
     rows[at + 11] = _row(OFFSETS[at - 15], stacks)
 
 
-@njit(_nrt=False)
+@kernel
 def first_layer_rows(board, rows):
     """The rows of an after-position, first its places, then its facts; and what else the network has to know of it.
 
@@ -237,7 +238,7 @@ def first_layer_rows(board, rows):
     return c, own_left, opp_left
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def place_row(place, count):
     """Row of the table for a signed checker count on a place; an empty place has none (row 0)."""
     return np.int32(1 + place * 31 + count + 15) if count != 0 else np.int32(0)

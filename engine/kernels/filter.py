@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from engine.kernels.bits import highest, lowest
 from engine.kernels.board_vectors import place_masks
+from engine.kernels.compiled import entry, inlined, kernel
 from engine.kernels.facts import PLACE_ROWS, TABLES, place_row
 from engine.kernels.network import (
     CLIP_STEPS,
@@ -53,7 +53,7 @@ class FilterScratch(NamedTuple):
     order: NDArray[np.int64]  # [MAX_PLAYS]
 
 
-@njit(_nrt=False)
+@kernel
 def prepare_filter(board, net, f):
     """First layer of the position before the play, for both tables (a play may end the contact)."""
     n = 0
@@ -65,7 +65,7 @@ def prepare_filter(board, net, f):
         sum_small_rows(net.bias, net.table, t, f.rows, n, f.base, t)
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def _filter_child(board, child, changed, t, net, f, outcome):
     f.counts[0] = changed_places(board, child, changed, f.pairs[0])
     exchange_small_rows(f.base, t, net.table, t, f.pairs, f.counts, 0, 1, CLIP_STEPS, f.active, f.live)
@@ -74,7 +74,7 @@ def _filter_child(board, child, changed, t, net, f, outcome):
         outcome[o] = sigmoid(np.int64(f.logits[o]))
 
 
-@njit(_nrt=False)
+@kernel
 def filter_outcome(board, child, changed, net, f, outcome):
     """Outcome (int64[5] in 1/2**20, out) of one after-position by the filter net; `prepare_filter(board)` came
     before.
@@ -84,7 +84,7 @@ def filter_outcome(board, child, changed, net, f, outcome):
     _filter_child(board, child, changed, t, net, f, outcome)
 
 
-@njit(_nrt=False)
+@kernel
 def keep_best(board, plays, changed, n, keep, net, utility, f):
     """Move the `keep` plays that the filter net likes best to the front of `plays` (int8[., 26], `changed` int64[.]: as
     `generate` filled them with n plays); returns how many are left.
@@ -132,7 +132,7 @@ def keep_best(board, plays, changed, n, keep, net, utility, f):
     return kept
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@entry
 def filter_boards(boards, net, f, outcomes):
     """`outcomes` (int64[N, 5]) of many after-positions by the filter net, views of the players who just moved."""
     for i in range(boards.shape[0]):

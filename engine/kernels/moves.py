@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 
 from engine.kernels.bits import highest, lowest
+from engine.kernels.compiled import allocating, inlined, kernel
 from engine.rules import FORCED_BEAR_OFF, HIT_AND_RUN_BAN
 
 MAX_PLAYS = 3072  # 15 checkers, four equal steps: at most C(18, 4) = 3,060 sets of steps
@@ -30,7 +31,7 @@ KEYS[0, 0] = 0  # borne off: no place
 KEYS[1, 0] = 0
 
 
-@njit(_nrt=False)
+@kernel
 def occupied(board):
     """Mask of places with own checkers."""
     mask = 0
@@ -40,7 +41,7 @@ def occupied(board):
     return mask
 
 
-@njit(_nrt=False)
+@kernel
 def blocked_points(board):
     """Mask of points that the opponent has made (two or more checkers)."""
     mask = 0
@@ -50,7 +51,7 @@ def blocked_points(board):
     return mask
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def _bear_off_sources(own, die):
     """Places from which `die` bears a checker off now."""
     if own & _OUTSIDE_HOME or own == 0:
@@ -62,14 +63,14 @@ def _bear_off_sources(own, die):
     return 0
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def _sources(own, blocked, die):
     """Places from which one checker may play `die` now, bearing off included."""
     movers = own & (1 << 25) if own >> 25 else own
     return (movers & ~(blocked << die) & ~((2 << die) - 1)) | _bear_off_sources(own, die)
 
 
-@njit(_nrt=False)
+@kernel
 def _keep_hitters(board, sources, hits):
     """Drop sources that would leave a home point empty on which a blot was hit this turn (hit-and-run ban)."""
     held = sources & hits & _HOME
@@ -81,7 +82,7 @@ def _keep_hitters(board, sources, hits):
     return sources
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def _step(board, source, die):
     """Play one checker; returns (target or 0 when borne off, 1 if it hit else 0)."""
     target = source - die
@@ -96,7 +97,7 @@ def _step(board, source, die):
     return target, 0
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def _unstep(board, source, target, hit):
     if target > 0:
         if hit:
@@ -107,7 +108,7 @@ def _unstep(board, source, target, hit):
     board[source] += 1
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def _own_after(own, board, source, target):
     if board[source] == 0:
         own &= ~(1 << source)
@@ -116,7 +117,7 @@ def _own_after(own, board, source, target):
     return own
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def _key_step(source, target, hit):
     key = KEYS[0, target] - KEYS[0, source]
     if hit:
@@ -124,7 +125,7 @@ def _key_step(source, target, hit):
     return key
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def _touch(source, target, hit):
     mask = 1 << source
     if target > 0:
@@ -134,7 +135,7 @@ def _touch(source, target, hit):
     return mask
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def _known(keys, n, key):
     """Whether `key` is among the first n; without a break, so that the loop is vectorised."""
     found = 0
@@ -143,14 +144,14 @@ def _known(keys, n, key):
     return found != 0
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def _record(work, plays, changed, n, touched):
     for place in range(26):
         plays[n, place] = work[place]
     changed[n] = touched
 
 
-@njit(_nrt=False)
+@kernel
 def _different_dice(work, own, blocked, high, low, ban, plays, changed, keys):
     n = 0
     longest = 0
@@ -205,7 +206,7 @@ def _different_dice(work, own, blocked, high, low, ban, plays, changed, keys):
     return n
 
 
-@njit(_nrt=True)
+@allocating
 def _equal_dice(work, own, blocked, die, ban, plays, changed):
     """Walk falling sources only; a branch that stops early is kept only if nothing longer exists."""
     pending = np.zeros(4, dtype=np.int64)
@@ -256,7 +257,7 @@ def _equal_dice(work, own, blocked, die, ban, plays, changed):
     return n
 
 
-@njit(_nrt=True)
+@allocating
 def _forced_bear_off(work, own, blocked, first, second, ban, plays, changed, keys):
     """All orders of all dice under the forced bear-off; rare, so plain: walk everything, drop repetitions by key."""
     equal = first == second
@@ -330,7 +331,7 @@ def _forced_bear_off(work, own, blocked, first, second, ban, plays, changed, key
     return n
 
 
-@njit(_nrt=False)
+@kernel
 def generate(board, first, second, flags, plays, changed, keys, work):
     """All legal plays of a roll.
 
@@ -361,7 +362,7 @@ def generate(board, first, second, flags, plays, changed, keys, work):
     return n
 
 
-@njit(_nrt=False)
+@kernel
 def flip_into(board, out):
     """`out` = the same position from the other player's view."""
     for place in range(26):

@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from engine.kernels.bearoff import bearoff_outcome
 from engine.kernels.bits import lowest
 from engine.kernels.board_vectors import place_masks
+from engine.kernels.compiled import entry, inlined, kernel
 from engine.kernels.facts import RACE, first_layer_rows, place_row
 from engine.kernels.vectors import differing, exchange_rows, last_layer, second_layer, sum_rows
 
@@ -57,13 +57,13 @@ class IntNet(NamedTuple):
     last_bias: NDArray[np.int32]  # [C, 8] in 1/2**21
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def table_of(c):
     """Index of the first layer's table for a class of position."""
     return min(c, 1)
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def changed_places(board, child, changed, pairs):
     """Rows of the places of the mask `changed` on which `child` differs from `board`: fills `pairs` (int32[., 2]: new
     row, old row) and returns their number.
@@ -79,7 +79,7 @@ def changed_places(board, child, changed, pairs):
     return n
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def changed_rows(before, after, pairs):
     """Rows to exchange between two positions (int32[ROW_SPACE] each): fills `pairs` (int32[., 2]: new row, old row) and
     returns their number.
@@ -95,7 +95,7 @@ def changed_rows(before, after, pairs):
     return n
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def list_rows(position, nothing, rows):
     """Fill `rows` with those of `position` (int32[ROW_SPACE]) that are not zero; returns how many. `nothing`: a
     position without rows.
@@ -109,7 +109,7 @@ def list_rows(position, nothing, rows):
     return n
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def sigmoid(logit):
     """Probability in 1/2**20 of a logit in 1/2**21, by linear interpolation in a table."""
     size = min(abs(logit), (_SIGMOID_RANGE << (ACTIVATION_BITS + WEIGHT_BITS)) - 1)
@@ -120,7 +120,7 @@ def sigmoid(logit):
     return value if logit >= 0 else ONE - value
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def head(c, net, s, k, outcome):
     """The layers above the first, for class `c` and the `k`-th of `s.active` -> `outcome` int64[5], before the rules'
     limits.
@@ -131,7 +131,7 @@ def head(c, net, s, k, outcome):
         outcome[o] = sigmoid(np.int64(s.logits[o]) + np.int64(s.units[SECOND - DIRECT + o]))
 
 
-@njit(_nrt=False)
+@kernel
 def apply_limits(board, own, opponent, race, outcome):
     """Take out what the rules exclude: gammons against a side that has borne off, and more gammons than wins.
 
@@ -159,7 +159,7 @@ def apply_limits(board, own, opponent, race, outcome):
     outcome[4] = min(outcome[4], outcome[3])
 
 
-@njit(_nrt=False)
+@kernel
 def final_outcome(board, outcome):
     """Exact outcome of a game that the mover of `board` has just won (no own checker left)."""
     count = 0
@@ -174,13 +174,13 @@ def final_outcome(board, outcome):
     outcome[4] = 0
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def is_won(board):
     """Whether the mover has borne off all his checkers."""
     return place_masks(board)[0] == 0
 
 
-@njit(_nrt=False)
+@kernel
 def equity_of(outcome, utility):
     """Cubeless points, in 1/2**20, of an outcome in its own view; `utility` int64[5] from the rule set."""
     value = -ONE
@@ -216,7 +216,7 @@ class Scratch(NamedTuple):
     equities: NDArray[np.int64]  # [MOST_PLAYS]
 
 
-@njit(_nrt=False)
+@kernel
 def from_scratch(rows, c, net, s, outcome):
     """Outcome of one after-position without a parent, before the rules' limits; `rows`: int32[ROW_SPACE]."""
     n = list_rows(rows, s.rows[2], s.used)
@@ -227,7 +227,7 @@ def from_scratch(rows, c, net, s, outcome):
     head(c, net, s, BATCH, outcome)
 
 
-@njit(_nrt=False)
+@kernel
 def evaluate_one(board, net, databases, s, outcome):
     """Outcome (int64[5] in 1/2**20, out) of one after-position, from the view of the player who just moved: of a
     finished game, from the bear-off databases, or by the net.
@@ -242,7 +242,7 @@ def evaluate_one(board, net, databases, s, outcome):
     apply_limits(board, own, opponent, c == RACE, outcome)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@entry
 def evaluate_boards(boards, net, databases, s, outcomes):
     """`outcomes` (int64[N, 5]) of many after-positions (int8[N, 26]), views of the players who just moved."""
     for i in range(boards.shape[0]):

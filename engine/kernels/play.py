@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from engine.kernels.bearoff import BearoffArrays, bearoff_outcome
+from engine.kernels.compiled import entry, inlined, kernel
 from engine.kernels.facts import RACE, first_layer_rows
 from engine.kernels.filter import FilterNet, FilterScratch, keep_best, prepare_filter
 from engine.kernels.moves import MAX_PLAYS, generate
@@ -57,7 +57,7 @@ class Workspace(NamedTuple):
     filter: FilterScratch
 
 
-@njit(_nrt=False)
+@kernel
 def prepare(board, engine, w):
     """First layers of a position before the play; the index of its table, which the functions below want back."""
     s = w.main
@@ -70,7 +70,7 @@ def prepare(board, engine, w):
     return t
 
 
-@njit(_nrt=False)
+@kernel
 def _finish(count, t, engine, s):
     """Outcomes and equities of the first `count` waiting plays, all with the first layer's table `t`."""
     net = engine.net
@@ -83,7 +83,7 @@ def _finish(count, t, engine, s):
         s.equities[i] = equity_of(outcome, engine.utility)
 
 
-@njit(_nrt=False)
+@kernel
 def evaluate_plays(board, prepared, n, engine, s):
     """Outcomes and equities (`s.outcomes`, `s.equities`, mover's view) of the first n plays in `s.plays`."""
     before = s.rows[0]
@@ -115,7 +115,7 @@ def evaluate_plays(board, prepared, n, engine, s):
     _finish(count, prepared, engine, s)
 
 
-@njit(_nrt=False)
+@kernel
 def settled(after, engine, outcome):
     """Whether nothing is left to find out about an after-position: the game is over, or the databases hold it. If so
     its outcome (int64[5], out) in the view of the player who moved last.
@@ -126,7 +126,7 @@ def settled(after, engine, outcome):
     return bearoff_outcome(after, engine.bearoff, outcome)
 
 
-@njit(_nrt=False)
+@kernel
 def all_plays(board, prepared, first, second, engine, w):
     """Generate and value every play of a roll (in `w.main`); returns their number. `prepare` came before."""
     s = w.main
@@ -135,7 +135,7 @@ def all_plays(board, prepared, first, second, engine, w):
     return n
 
 
-@njit(_nrt=False)
+@kernel
 def likely_plays(board, prepared, keep, engine, w):
     """For each of the 21 rolls, the `keep` plays that the filter net likes best (0: all plays), valued by the main net.
 
@@ -159,13 +159,13 @@ def likely_plays(board, prepared, keep, engine, w):
     evaluate_plays(board, prepared, n, engine, s)
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def roll_number(high, low):
     """0..20: the rolls in the order 1-1, 2-1, 2-2, 3-1, ..."""
     return high * (high - 1) // 2 + low - 1
 
 
-@njit(_nrt=False)
+@kernel
 def checkers_left(board):
     """Number of the mover's checkers still on the board."""
     count = 0
@@ -174,7 +174,7 @@ def checkers_left(board):
     return count
 
 
-@njit(_nrt=False)
+@kernel
 def best_between(start, end, s):
     """Index of the best of the plays from `start` up to `end`; ties go to bearing off more, then to the play generated
     first.
@@ -188,13 +188,13 @@ def best_between(start, end, s):
     return best
 
 
-@njit(_nrt=False)
+@kernel
 def best_of(n, s):
     """As `best_between`, of the first n plays."""
     return best_between(0, n, s)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@entry
 def rank_roll(board, first, second, engine, w):
     """Generate and value all plays of one roll (in `w.main`); returns their number."""
     prepared = prepare(board, engine, w)

@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from engine.kernels.compiled import inlined, kernel
 from engine.kernels.dice import roll_index, strata
 from engine.kernels.moves import flip_into
 from engine.kernels.network import ONE
@@ -43,7 +44,7 @@ class FirstMoves(NamedTuple):
     values: NDArray[np.int64]  # [36, 5]: outcomes at the level of the trials, view of the player who rolls
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def _to_mover(values, total, flipped):
     """`values` seen by the player on roll -> by the question's mover; `total` is what a chance and its opposite add up
     to (ONE for probabilities, 0 for luck).
@@ -53,7 +54,7 @@ def _to_mover(values, total, flipped):
     return total - values[0], values[3], values[4], values[1], values[2]
 
 
-@njit(_nrt=False)
+@kernel
 def _roll_luck(board, prepared, index, engine, w, mean, actual):
     """36 times the luck of a roll in the five outcomes (`actual`, out): its value against the mean of all 36 throws.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from engine.kernels.compiled import inlined, kernel
 from engine.kernels.moves import flip_into
 from engine.kernels.network import ONE, equity_of, evaluate_one
 from engine.kernels.play import best_between, best_of, checkers_left, likely_plays, prepare, settled
@@ -17,7 +18,7 @@ from engine.kernels.play import best_between, best_of, checkers_left, likely_pla
 HIGHEST_LEVEL = 4
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def _add_inverted(outcome, weight, total):
     """Add `weight` times an outcome of the other side, seen from this side."""
     total[0] += weight * (ONE - outcome[0])
@@ -27,14 +28,14 @@ def _add_inverted(outcome, weight, total):
     total[4] += weight * outcome[2]
 
 
-@njit(inline="always", _nrt=False)
+@inlined
 def _mean(total, outcome):
     """outcome = total / 36, rounded to the nearest."""
     for o in range(5):
         outcome[o] = (total[o] + 18) // 36
 
 
-@njit(_nrt=False)
+@kernel
 def _best_replies(after, engine, w):
     """Value the likely replies to an after-position, of all rolls, in `w`; it must not be settled."""
     flip_into(after, w.main.board)
@@ -42,7 +43,7 @@ def _best_replies(after, engine, w):
     likely_plays(w.main.board, prepared, engine.keep, engine, w)
 
 
-@njit(_nrt=False)
+@kernel
 def value2(after, engine, w, outcome):
     """2-ply: the mean over the 21 replies, each valued by the main net."""
     if settled(after, engine, outcome):
@@ -59,7 +60,7 @@ def value2(after, engine, w, outcome):
     _mean(s.sum, outcome)
 
 
-@njit(_nrt=False)
+@kernel
 def _replies_at_2(after, engine, spaces, outcome):
     value2(after, engine, spaces[0], outcome)
 
@@ -70,7 +71,7 @@ def _one_roll_deeper(value_of_reply):
     `spaces` is a tuple of work spaces: the first for this node, the others for the nodes below it.
     """
 
-    @njit(_nrt=False)
+    @kernel
     def value(after, engine, spaces, outcome):
         if settled(after, engine, outcome):
             return
