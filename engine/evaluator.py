@@ -18,7 +18,7 @@ from engine.kernels.play import Engine, Workspace, rank_roll
 from engine.kernels.search import HIGHEST_LEVEL, value_after
 from engine.kernels.vectors import SMALL_TILE
 from engine.rules import RuleSet
-from engine.scratch import make_workspace
+from engine.scratch import make_memory, make_workspace
 from engine.weights import Net, quantise, quantise_filter
 
 INNER_PLAYS = 4
@@ -69,7 +69,7 @@ class Evaluator:
             # The databases hold for free bear-off only.
             bearoff = NO_DATABASES if rules.forced_bear_off else self._bearoff
             self._engines[rules] = Engine(
-                self._main, self._filter, bearoff, keep, luck_keep, rules.utility, rules.move_flags
+                self._main, self._filter, bearoff, keep, luck_keep, make_memory(), rules.utility, rules.move_flags
             )
         return self._engines[rules]
 

@@ -6,11 +6,16 @@ import numpy as np
 
 from engine.kernels.facts import ROW_SPACE, TABLES, WIDTH
 from engine.kernels.filter import FilterScratch
+from engine.kernels.memory import Memory
 from engine.kernels.moves import MAX_PLAYS
 from engine.kernels.network import BATCH, LAST, SECOND, Scratch
 from engine.kernels.play import MOST_PLAYS, ROLLS, Workspace
 from engine.kernels.vectors import SMALL_TILE, TILE
 from engine.memory import on_cache_lines
+
+
+MEMORY_SLOTS = 1 << 14
+"""Positions that a search remembers (66 bytes each)."""
 
 
 def make_scratch(width: int) -> Scratch:
@@ -55,6 +60,15 @@ def make_filter_scratch(width: int) -> FilterScratch:
         outcome=np.zeros(5, dtype=np.int64),
         equities=np.zeros(MAX_PLAYS, dtype=np.int64),
         order=np.zeros(MAX_PLAYS, dtype=np.int64),
+    )
+
+
+def make_memory() -> Memory:
+    """An empty memory for one thread's searches."""
+    return Memory(
+        boards=np.zeros((MEMORY_SLOTS, 26), dtype=np.int8),
+        outcomes=np.zeros((MEMORY_SLOTS, 5), dtype=np.int64),
+        counts=np.zeros(2, dtype=np.int64),
     )
 
 

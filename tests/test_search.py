@@ -19,10 +19,12 @@ from engine.board import START, Board, borne_off, flip, make_board
 from engine.errors import InputError, InternalError
 from engine.evaluator import INNER_PLAYS, LUCK_PLAYS, Evaluator, Nets, valuation
 from engine.kernels.filter import filter_boards
+from engine.kernels.memory import recall, remember, slot_of
 from engine.kernels.network import ONE
 from engine.rollout import LEVEL_2_MARGIN, LEVEL_2_PLAYS, Candidate, Roller, RolloutSettings
 from engine.rules import INTERNATIONAL, RuleSet, rule_set
 from engine.search import FilterStep, MoveFilter, RankedPlay, rank_plays
+from engine.scratch import make_memory
 from engine.weights import make_net, quantise_filter
 
 MAIN = random_net(4)
@@ -409,3 +411,41 @@ def test_of_equal_plays_the_one_that_bears_off_more_is_made() -> None:
         counts = [int(borne_off(play.after)[0]) for play in ranked]
         assert counts == sorted(counts, reverse=True)
         assert counts[0] == max(off)
+
+
+# What a search remembers
+
+
+def test_a_search_that_remembers_gives_the_same_bits_as_one_that_has_met_nothing() -> None:
+    nets = PAIRS["with filter net"]
+    after = flip(START)
+    fresh = {level: Evaluator(nets).after_position(after, INTERNATIONAL, level).tolist() for level in (3, 4)}
+    used = Evaluator(nets)
+    for level in (4, 3, 4, 3):
+        assert used.after_position(after, INTERNATIONAL, level).tolist() == fresh[level]
+    asked, known = used.engine(INTERNATIONAL).memory.counts
+    assert 0 < known < asked
+
+
+def test_rule_sets_remember_apart() -> None:
+    evaluator = Evaluator(PAIRS["with filter net"])
+    tavla = rule_set("tavla+hit-and-run-ban")
+    first = evaluator.after_position(flip(START), INTERNATIONAL, 3).tolist()
+    assert (
+        evaluator.after_position(flip(START), tavla, 3).tolist()
+        == Evaluator(PAIRS["with filter net"]).after_position(flip(START), tavla, 3).tolist()
+    )
+    assert evaluator.after_position(flip(START), INTERNATIONAL, 3).tolist() == first
+
+
+def test_two_positions_in_one_slot_are_told_apart() -> None:
+    memory = make_memory()._replace(boards=np.zeros((1, 26), dtype=np.int8), outcomes=np.zeros((1, 5), dtype=np.int64))
+    outcome = np.zeros(5, dtype=np.int64)
+    one, other = np.array(START), np.array(flip(START))
+    other[1], other[2] = 1, other[2] + 1
+    remember(one, slot_of(one, memory), memory, np.arange(5))
+    assert slot_of(other, memory) == 0
+    assert not recall(other, 0, memory, outcome)
+    assert recall(one, 0, memory, outcome)
+    assert outcome.tolist() == [0, 1, 2, 3, 4]
+    assert memory.counts.tolist() == [2, 1]

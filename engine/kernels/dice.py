@@ -24,7 +24,8 @@ STREAM_STRATA = 2
 
 
 @njit(inline="always")
-def _mix(value):
+def mix(value):
+    """Well mixed 64 bits of 64 bits (the finaliser of SplitMix64)."""
     value = (value ^ (value >> _S30)) * _A
     value = (value ^ (value >> _S27)) * _B
     return value ^ (value >> _S31)
@@ -33,10 +34,10 @@ def _mix(value):
 @njit
 def noise(seed, stream, first, second):
     """64 random bits, a pure function of four integers."""
-    value = _mix(np.uint64(seed) + _STEP)
-    value = _mix(value + _STEP * (np.uint64(stream) + np.uint64(1)))
-    value = _mix(value + _STEP * (np.uint64(first) + np.uint64(1)))
-    return _mix(value + _STEP * (np.uint64(second) + np.uint64(1)))
+    value = mix(np.uint64(seed) + _STEP)
+    value = mix(value + _STEP * (np.uint64(stream) + np.uint64(1)))
+    value = mix(value + _STEP * (np.uint64(first) + np.uint64(1)))
+    return mix(value + _STEP * (np.uint64(second) + np.uint64(1)))
 
 
 @njit

@@ -11,6 +11,7 @@ from engine.kernels.bearoff import BearoffArrays, bearoff_outcome
 from engine.kernels.compiled import entry, inlined, kernel
 from engine.kernels.facts import RACE, first_layer_rows
 from engine.kernels.filter import FilterNet, FilterScratch, keep_best, prepare_filter
+from engine.kernels.memory import Memory
 from engine.kernels.moves import MAX_PLAYS, generate
 from engine.kernels.network import (
     BATCH,
@@ -45,6 +46,8 @@ class Engine(NamedTuple):
     """Plays of a roll that the filter net leaves to the main net inside a search tree; 0 = all (no filter net)."""
     luck_keep: int
     """The same where a roll's luck is worked out."""
+    memory: Memory
+    """Of searches with this engine."""
     utility: NDArray[np.int64]  # [5], see `RuleSet.utility`
     flags: int
     """See `RuleSet.move_flags`."""

@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 
 from engine.kernels.compiled import inlined, kernel
+from engine.kernels.memory import recall, remember, slot_of
 from engine.kernels.moves import flip_into
 from engine.kernels.network import ONE, equity_of, evaluate_one
 from engine.kernels.play import best_between, best_of, checkers_left, likely_plays, prepare, settled
@@ -62,7 +63,10 @@ def value2(after, engine, w, outcome):
 
 @kernel
 def _replies_at_2(after, engine, spaces, outcome):
-    value2(after, engine, spaces[0], outcome)
+    slot = slot_of(after, engine.memory)
+    if not recall(after, slot, engine.memory, outcome):
+        value2(after, engine, spaces[0], outcome)
+        remember(after, slot, engine.memory, outcome)
 
 
 def _one_roll_deeper(value_of_reply):
