@@ -13,7 +13,6 @@ from engine.kernels.play import MOST_PLAYS, ROLLS, Workspace
 from engine.kernels.vectors import SMALL_TILE, TILE
 from engine.memory import on_cache_lines
 
-
 MEMORY_SLOTS = 1 << 14
 """Positions that a search remembers (66 bytes each)."""
 

@@ -23,8 +23,8 @@ from engine.kernels.memory import recall, remember, slot_of
 from engine.kernels.network import ONE
 from engine.rollout import LEVEL_2_MARGIN, LEVEL_2_PLAYS, Candidate, Roller, RolloutSettings
 from engine.rules import INTERNATIONAL, RuleSet, rule_set
-from engine.search import FilterStep, MoveFilter, RankedPlay, rank_plays
 from engine.scratch import make_memory
+from engine.search import FilterStep, MoveFilter, RankedPlay, rank_plays
 from engine.weights import make_net, quantise_filter
 
 MAIN = random_net(4)
