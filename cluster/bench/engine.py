@@ -125,17 +125,22 @@ def measure_search(
         if level == HIGHEST_LEVEL and one * len(chosen) > effort.seconds / 2:
             break
         passes = passes_for(one * len(chosen), _SEARCH_SECONDS)
-        run = partial(_milliseconds, evaluator, chosen * passes, level, move_filter)
+        run = partial(_milliseconds, evaluator, chosen, passes, level, move_filter)
         left = effort.seconds - (time.perf_counter() - started)
         found[level] = repeat(run, Effort(effort.repeats, left / (HIGHEST_LEVEL + 1 - level)))
     return found
 
 
-def _milliseconds(evaluator: Evaluator, positions: tuple[Position, ...], level: int, move_filter: MoveFilter) -> float:
-    return 1000 * cpu_seconds(partial(_rank_all, evaluator, positions, level, move_filter)) / len(positions)
+def _milliseconds(
+    evaluator: Evaluator, positions: tuple[Position, ...], passes: int, level: int, move_filter: MoveFilter
+) -> float:
+    one_pass = partial(_rank_all, evaluator, positions, level, move_filter)
+    return 1000 * cpu_seconds(lambda: [one_pass() for _ in range(passes)]) / (passes * len(positions))
 
 
 def _rank_all(evaluator: Evaluator, positions: tuple[Position, ...], level: int, move_filter: MoveFilter) -> None:
+    """One pass; the search remembers nothing from before it."""
+    evaluator.forget()
     for position in positions:
         assert position.dice is not None
         rank_plays(evaluator, position.board, position.dice, RULES, level, move_filter)
