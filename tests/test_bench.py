@@ -272,6 +272,7 @@ def test_the_document_has_the_promised_fields() -> None:
         "ratio_to_se_004": 4.0,
     }
     assert document["selfplay"] == {"games_per_s": 2.0}
+    assert document["fit"] == {"samples_per_s": 2.0}
     assert document["scaling"] == {"two_workers": 2.0}
     assert document["memory"] == {"worker_mb": 2.0}
     assert document["runs"]["leaf.evaluations_per_s"] == [1.0, 2.0, 4.0]
@@ -295,6 +296,7 @@ def test_legal_plays_are_measured_from_end_to_end(
     assert report.plays.after_positions_per_s > 0
     assert list(report.runs) == ["plays.after_positions_per_s"]
     assert (report.leaf, report.search, report.rollout, report.selfplay, report.scaling) == (None,) * 5
+    assert report.fit is None
     assert (report.positions.source, report.positions.count) == (OWN_SET, 40)
     assert "measuring plays" in captured.err
 

@@ -22,7 +22,7 @@ RulesOption = Annotated[
     typer.Option(
         "--rules",
         metavar="NAME",
-        help="international or tavla, with options: tavla+hit-and-run-ban+forced-bear-off.",
+        help="international, tavla, nackgammon or hypergammon; options as in tavla+hit-and-run-ban+forced-bear-off.",
     ),
 ]
 LevelOption = Annotated[int, typer.Option("--level", metavar="N", help="Plies, counted from 1.")]

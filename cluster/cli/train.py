@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,7 @@ import typer
 from cluster.cli.options import JsonOption, chosen_main, print_json
 
 if TYPE_CHECKING:
-    from cluster.schemas_training import TrainingReport
+    from cluster.schemas_training import DistillReport, TrainingReport
     from engine.weights import Net
     from training.production import Producer
     from training.recipe import DistillRecipe, SelfPlayRecipe
@@ -94,11 +95,15 @@ def train(
     loaded = load_recipe(recipe)
     where = _Where(workers, inline, threads, device)
     if isinstance(loaded, DistillRecipe):
-        given = {"resume": resume, "stage": stage, "benchmark": benchmark, "champion": champion, "json": json}
+        given = {"resume": resume, "stage": stage, "benchmark": benchmark, "champion": champion}
         odd = next((name for name, value in given.items() if value), None)
         if odd is not None:
             raise InputError(odd, loaded.name, "a selfplay recipe (a distillation has none)")
-        _distil(loaded, folder, chosen_main(teacher), where)
+        found = _distil(loaded, folder, chosen_main(teacher), where)
+        if json:
+            print_json(found)
+        else:
+            print(found.file)
         return
     if teacher is not None:
         raise InputError("teacher", teacher, "a distill recipe (a selfplay recipe learns from itself)")
@@ -168,12 +173,15 @@ def _producer(where: _Where, address: str | None) -> Producer:
     return ShardFarm(RayExecutor(where.workers, address))
 
 
-def _distil(recipe: DistillRecipe, folder: Path | None, teacher: Net, where: _Where) -> None:
+def _distil(recipe: DistillRecipe, folder: Path | None, teacher: Net, where: _Where) -> DistillReport:
     from cluster.cli.render_training import TrainingDisplay
+    from cluster.schemas_training import DistillReport
     from cluster.settings import load_settings
+    from engine.weights import NetKind, load_net
     from training.devices import Device
     from training.distill import run_distillation
 
+    started = time.perf_counter()
     settings = load_settings()
     with TrainingDisplay(recipe.name) as display:
         path = run_distillation(
@@ -185,4 +193,12 @@ def _distil(recipe: DistillRecipe, folder: Path | None, teacher: Net, where: _Wh
             Device(where.device.value),
             where.threads,
         )
-    print(path)
+    net = load_net(path, NetKind.FILTER)
+    return DistillReport(
+        recipe=recipe.name,
+        net=net.digest,
+        file=str(path),
+        teacher=teacher.digest,
+        rounds=recipe.rounds,
+        seconds=time.perf_counter() - started,
+    )
