@@ -35,6 +35,10 @@ class CheckerDecision:
     """After-position (mover's view) -> equity lost."""
     unlisted_loss: float
 
+    def loss(self, choice: bytes) -> float:
+        """What a choice (an after-position's bytes) loses, in points."""
+        return self.losses.get(choice, self.unlisted_loss)
+
 
 @dataclass(frozen=True, slots=True)
 class CheckerScore:
@@ -96,6 +100,14 @@ def _read_record(path: Path, number: int, line: str) -> CheckerDecision | None:
     return CheckerDecision(tuple(int(c) for c in position.board), dice, losses, worst)
 
 
+def choice_of(
+    evaluator: Evaluator, decision: CheckerDecision, level: int = 1, move_filter: MoveFilter | None = None
+) -> bytes:
+    """The after-position that an evaluator chooses, cubeless money, as bytes (mover's view)."""
+    board = np.array(decision.board, dtype=np.int8)
+    return rank_plays(evaluator, board, decision.dice, INTERNATIONAL, level, move_filter)[0].after.tobytes()
+
+
 def score_checker(
     evaluator: Evaluator,
     decisions: Iterator[CheckerDecision],
@@ -111,15 +123,10 @@ def score_checker(
     first = 0
     unlisted = 0
     for decision in decisions:
-        board = np.array(decision.board, dtype=np.int8)
-        choice = rank_plays(evaluator, board, decision.dice, INTERNATIONAL, level, move_filter)[0].after.tobytes()
-        loss = decision.losses.get(choice)
-        if loss is None:
-            unlisted += 1
-            loss = decision.unlisted_loss
-        elif choice == next(iter(decision.losses)):
-            first += 1
-        losses.append(loss)
+        choice = choice_of(evaluator, decision, level, move_filter)
+        unlisted += choice not in decision.losses
+        first += choice == next(iter(decision.losses))
+        losses.append(decision.loss(choice))
     n = len(losses)
     if n == 0:
         raise InputError("benchmark file", "no decisions", "at least one record with moves")
