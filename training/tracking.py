@@ -1,4 +1,4 @@
-"""Keeping runs in MLflow. The only module that imports it, and only in the thread that writes.
+"""Keeping runs in MLflow, imported only in the thread that writes; beside the registry the only module that imports it.
 
 A run must never fail because its record does: every error is counted, said once, and swallowed. Metrics are buffered
 and written in batches by one background thread, because a write to SQLite costs tens of milliseconds.
@@ -88,7 +88,7 @@ class _MlflowRun:
 
     def _write(self) -> None:
         try:
-            client = _client(self._uri)
+            client = connect(self._uri)
             found = client.get_experiment_by_name(self._experiment)
             experiment = found.experiment_id if found else client.create_experiment(self._experiment)
             self._run_id = client.create_run(experiment, run_name=self._name).info.run_id
@@ -132,7 +132,8 @@ class _MlflowRun:
         return going
 
 
-def _client(uri: str) -> Any:
+def connect(uri: str) -> Any:
+    """A client of MLflow's own; sends nothing anywhere, makes the database if there is none."""
     # No usage statistics leave the machine; MLflow reads these when it is imported.
     os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
     os.environ["DO_NOT_TRACK"] = "true"
@@ -149,4 +150,4 @@ def _client(uri: str) -> Any:
 
 def check_tracking(uri: str) -> str:
     """Ask the server or database at `uri` for its experiments; says what it found. Raises whatever MLflow raises."""
-    return f"{len(_client(uri).search_experiments())} experiment(s)"
+    return f"{len(connect(uri).search_experiments())} experiment(s)"
