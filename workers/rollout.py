@@ -31,16 +31,24 @@ class RolloutWorker:
 
 def build_rollout_worker(weights: Weights) -> RolloutWorker:
     """A worker from the arrays of its nets, named `main.*` and `filter.*`."""
-    main = make_net(_part(weights, NetKind.MAIN))
-    arrays = _part(weights, NetKind.FILTER)
-    filter_net = make_net(arrays, kind=NetKind.FILTER) if arrays else None
-    return RolloutWorker(Nets(main, filter_net))
+    return RolloutWorker(nets_of(weights))
 
 
 def rollout_workers(nets: Nets) -> WorkerSpec[RolloutTask, RolloutOutput]:
     """How an executor makes workers for a pair of nets."""
-    weights = {f"{net.kind.value}.{k}": a for net in (nets.main, nets.filter) if net for k, a in net.arrays.items()}
-    return WorkerSpec(build_rollout_worker, weights, nets.digest)
+    return WorkerSpec(build_rollout_worker, weights_of(nets), nets.digest)
+
+
+def weights_of(nets: Nets) -> Weights:
+    """The arrays of a pair of nets under one roof, named `main.*` and `filter.*`."""
+    return {f"{net.kind.value}.{k}": a for net in (nets.main, nets.filter) if net for k, a in net.arrays.items()}
+
+
+def nets_of(weights: Weights) -> Nets:
+    """The nets again."""
+    main = make_net(_part(weights, NetKind.MAIN))
+    arrays = _part(weights, NetKind.FILTER)
+    return Nets(main, make_net(arrays, kind=NetKind.FILTER) if arrays else None)
 
 
 def _part(weights: Weights, kind: NetKind) -> Weights:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cluster.cli.options import FilterOption, JsonOption, LevelOption, NetOption, chosen_main, chosen_nets, print_json
+from cluster.cli.options import FilterOption, JsonOption, LevelOption, NetOption, chosen_nets, print_json
 
 
 def train(
@@ -24,12 +24,13 @@ def train(
         Path | None, typer.Option("--benchmark", metavar="FILE", help="Score the net on this file at every checkpoint.")
     ] = None,
     teacher: Annotated[
-        Path | None,
-        typer.Option("--teacher", metavar="FILE", help="Main net that a filter net learns from."),
+        str | None,
+        typer.Option("--teacher", metavar="NET", help="Main net that a filter net learns from; named as for --net."),
     ] = None,
 ) -> None:
     """Train a net by self-play, with checkpoints; --resume goes on where a run stopped, to the same bits."""
     from cluster.cli.render import TrainingDisplay
+    from cluster.nets import resolve_net
     from cluster.settings import load_settings
     from training.recipe import TdRecipe, load_recipe
     from training.run import run_recipe
@@ -42,7 +43,7 @@ def train(
             loaded,
             folder,
             lambda s: display.show(s.rounds, s.games, s.loss, s.games_per_s, s.samples_per_s, s.score),
-            teacher=chosen_main(teacher) if teacher or not isinstance(loaded, TdRecipe) else None,
+            teacher=resolve_net(teacher) if teacher or not isinstance(loaded, TdRecipe) else None,
             resume=resume,
             tracking_uri=settings.tracking_uri,
             benchmark=benchmark,
