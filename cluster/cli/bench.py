@@ -73,11 +73,11 @@ def bench(
     Figures are medians of repeated runs, those of one core by processor time.
     A part takes at most 45 seconds where the machine is free.
     """
-    from cluster.bench.gnubg import find_gnubg
     from cluster.bench.measure import Effort
     from cluster.bench.positions import load_positions
     from cluster.bench.suite import BenchOptions, BenchRun, Part
     from cluster.filters import DEFAULT_FILTER, load_filter
+    from workers.gnubg import find_gnubg
 
     Effort(repeats)  # says what is wrong before anything is measured
     options = BenchOptions(

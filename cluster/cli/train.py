@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cluster.cli.options import JsonOption, chosen_main, print_json
+from cluster.cli.options import JsonOption, WorkersOption, check_workers, print_json
 
 if TYPE_CHECKING:
     from cluster.schemas_training import DistillReport, TrainingReport
@@ -66,15 +66,18 @@ def train(
         typer.Option("--benchmark", metavar="FILE", help="Score the net on these decisions at every checkpoint."),
     ] = None,
     champion: Annotated[
-        Path | None,
-        typer.Option("--champion", metavar="FILE", help="Net that the gate compares with; default: the shipped one."),
+        str | None,
+        typer.Option(
+            "--champion",
+            metavar="NET",
+            help="Net that the gate compares with, named as for --net elsewhere; default: the shipped one.",
+        ),
     ] = None,
     teacher: Annotated[
-        Path | None, typer.Option("--teacher", metavar="FILE", help="Main net that a filter net learns from.")
+        str | None,
+        typer.Option("--teacher", metavar="NET", help="Main net that a filter net learns from; named likewise."),
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option("--workers", metavar="N", help="Makers of positions; default: one per core.")
-    ] = None,
+    workers: WorkersOption = None,
     inline: Annotated[
         bool, typer.Option("--inline", help="Make positions in threads of this process, without Ray.")
     ] = False,
@@ -86,12 +89,13 @@ def train(
 
     --resume goes on where a run stopped, to the same bits; neither workers nor threads change them.
     """
+    from cluster.nets import resolve_net
     from engine.errors import InputError
     from training.recipe import DistillRecipe, load_recipe
 
-    for name, value in (("workers", workers), ("threads", threads)):
-        if value is not None and value < 1:
-            raise InputError(name, value, "a whole number of at least 1")
+    check_workers(workers)
+    if threads < 1:
+        raise InputError("threads", threads, "a whole number of at least 1")
     loaded = load_recipe(recipe)
     where = _Where(workers, inline, threads, device)
     if isinstance(loaded, DistillRecipe):
@@ -99,7 +103,7 @@ def train(
         odd = next((name for name, value in given.items() if value), None)
         if odd is not None:
             raise InputError(odd, loaded.name, "a selfplay recipe (a distillation has none)")
-        found = _distil(loaded, folder, chosen_main(teacher), where)
+        found = _distil(loaded, folder, resolve_net(teacher), where)
         if json:
             print_json(found)
         else:
@@ -125,11 +129,12 @@ class _Asked:
     resume: bool
     stage: Stage | None
     benchmark: Path | None
-    champion: Path | None
+    champion: str | None
 
 
 def _self_play(recipe: SelfPlayRecipe, asked: _Asked, where: _Where) -> TrainingReport:
     from cluster.cli.render_training import TrainingDisplay
+    from cluster.nets import resolve_net
     from cluster.schemas_training import training_report
     from cluster.settings import load_settings
     from training.devices import Device
@@ -143,7 +148,7 @@ def _self_play(recipe: SelfPlayRecipe, asked: _Asked, where: _Where) -> Training
         resume=asked.resume or (asked.stage is not None and (folder / f"{recipe.name}.checkpoint").exists()),
         tracking_uri=settings.tracking_uri,
         benchmark=asked.benchmark,
-        champion=chosen_main(asked.champion) if judged or asked.champion else None,
+        champion=resolve_net(asked.champion) if judged or asked.champion else None,
         device=Device(where.device.value),
         threads=where.threads,
     )
@@ -164,7 +169,8 @@ def _self_play(recipe: SelfPlayRecipe, asked: _Asked, where: _Where) -> Training
 
 def _producer(where: _Where, address: str | None) -> Producer:
     if where.inline:
-        from training.production import ThreadProducer, cores
+        from training.cores import cores
+        from training.production import ThreadProducer
 
         return ThreadProducer(where.workers or cores())
     from cluster.ray_executor import RayExecutor
