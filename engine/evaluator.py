@@ -22,9 +22,9 @@ from engine.scratch import make_workspace
 from engine.weights import Net, quantise, quantise_filter
 
 INNER_PLAYS = 4
-"""Plays of a roll that the main net looks at inside a search tree and in the luck of a rollout, the filter net's
-best.
-"""
+"""Plays of a roll, the filter net's best, that the main net looks at inside a search tree."""
+LUCK_PLAYS = 2
+"""The same where the luck of a roll is worked out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,12 @@ class Evaluator:
     def engine(self, rules: RuleSet) -> Engine:
         """What the kernels need to play by a rule set."""
         if rules not in self._engines:
-            keep = INNER_PLAYS if self.nets.filter else 0
+            keep, luck_keep = (INNER_PLAYS, LUCK_PLAYS) if self.nets.filter else (0, 0)
             # The databases hold for free bear-off only.
             bearoff = NO_DATABASES if rules.forced_bear_off else self._bearoff
-            self._engines[rules] = Engine(self._main, self._filter, bearoff, keep, rules.utility, rules.move_flags)
+            self._engines[rules] = Engine(
+                self._main, self._filter, bearoff, keep, luck_keep, rules.utility, rules.move_flags
+            )
         return self._engines[rules]
 
     def after_positions(self, boards: NDArray[np.int8]) -> NDArray[np.int64]:

@@ -110,7 +110,7 @@ class FilterNetwork(nn.Module):
         self.table.view(TABLES, FILTER_ROWS, self.width)[:, 0].zero_()
 
     def forward(self, rows: Tensor, classes: Tensor) -> Tensor:
-        """Logits float32[N, 5] from rows int64[N, 26] (places only, before the offset of the table) and classes int64[N]."""
+        """Logits float32[N, 5] from rows int64[N, 26] (places only, before the table's offset) and classes int64[N]."""
         tables = classes.clamp(max=1)
         sums = self.first_layer(rows + (tables * FILTER_ROWS).unsqueeze(1), self.table)
         active = (sums + self.bias[tables]).clamp(0.0, CLIP)

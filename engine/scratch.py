@@ -8,15 +8,16 @@ from engine.kernels.facts import ROW_SPACE, TABLES, WIDTH
 from engine.kernels.filter import FilterScratch
 from engine.kernels.moves import MAX_PLAYS
 from engine.kernels.network import BATCH, LAST, SECOND, Scratch
-from engine.kernels.play import Workspace
-from engine.kernels.vectors import SMALL_TILE, TILE, on_cache_lines
+from engine.kernels.play import MOST_PLAYS, ROLLS, Workspace
+from engine.kernels.vectors import SMALL_TILE, TILE
+from engine.memory import on_cache_lines
 
 
 def make_scratch(width: int) -> Scratch:
     """Buffers for a network whose first layer is `width` wide."""
     return Scratch(
-        plays=np.zeros((MAX_PLAYS, 26), dtype=np.int8),
-        changed=np.zeros(MAX_PLAYS, dtype=np.int64),
+        plays=np.zeros((MOST_PLAYS, 26), dtype=np.int8),
+        changed=np.zeros(MOST_PLAYS, dtype=np.int64),
         keys=np.zeros(MAX_PLAYS, dtype=np.uint64),
         work=np.zeros(26, dtype=np.int8),
         rows=on_cache_lines(np.zeros((3, ROW_SPACE), dtype=np.int32)),
@@ -31,8 +32,12 @@ def make_scratch(width: int) -> Scratch:
         hidden=on_cache_lines(np.zeros((1, SECOND), dtype=np.int16)),
         logits=np.zeros(LAST, dtype=np.int32),
         unused=np.zeros((1, LAST), dtype=np.int16),
-        outcomes=np.zeros((MAX_PLAYS, 5), dtype=np.int64),
-        equities=np.zeros(MAX_PLAYS, dtype=np.int64),
+        starts=np.zeros(ROLLS + 1, dtype=np.int64),
+        board=np.zeros(26, dtype=np.int8),
+        sum=np.zeros(5, dtype=np.int64),
+        reply=np.zeros(5, dtype=np.int64),
+        outcomes=np.zeros((MOST_PLAYS, 5), dtype=np.int64),
+        equities=np.zeros(MOST_PLAYS, dtype=np.int64),
     )
 
 

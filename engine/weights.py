@@ -21,17 +21,12 @@ from engine.errors import InputError
 from engine.kernels.facts import BOARD_FACTS, CLASSES, OFFSETS, PLACE_ROWS, ROWS, SIDE_FACTS, TABLES
 from engine.kernels.filter import FILTER_ROWS, FilterNet
 from engine.kernels.network import ACTIVATION_BITS, CLIP_STEPS, DIRECT, LAST, SECOND, WEIGHT_BITS, IntNet
-from engine.kernels.vectors import LANES, SMALL_TILE, TILE, on_cache_lines
+from engine.kernels.vectors import LANES, SMALL_TILE, TILE
+from engine.memory import on_cache_lines
 from engine.outcome import OUTCOMES
 
 FORMAT = "gammonfarm-net-1"
 Arrays = Mapping[str, NDArray[np.float32]]
-
-
-def inputs_digest() -> str:
-    """Names the inputs of the network: a net only fits the board facts it was trained with."""
-    text = json.dumps([SIDE_FACTS, BOARD_FACTS, CLASSES])
-    return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
 
 
 class NetKind(enum.Enum):
@@ -41,6 +36,12 @@ class NetKind(enum.Enum):
     """Values positions."""
     FILTER = "filter"
     """Picks the plays that the main net looks at."""
+
+
+def inputs_digest(kind: NetKind = NetKind.MAIN) -> str:
+    """Names the inputs of a network: a net only fits the board facts it was trained with."""
+    text = json.dumps([SIDE_FACTS, BOARD_FACTS, CLASSES] if kind is NetKind.MAIN else [PLACE_ROWS, TABLES])
+    return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
 
 
 def _shapes(kind: NetKind, width: int) -> dict[str, tuple[int, ...]]:
@@ -111,7 +112,7 @@ def save_net(net: Net, path: Path) -> None:
     header = {
         "format": FORMAT,
         "kind": net.kind.value,
-        "inputs": inputs_digest(),
+        "inputs": inputs_digest(net.kind),
         "digest": net.digest,
         **net.description,
     }
@@ -136,8 +137,8 @@ def load_net(path: Path, kind: NetKind = NetKind.MAIN) -> Net:
         raise InputError("net", path, f"a file of format {FORMAT}")
     if header.get("kind", NetKind.MAIN.value) != kind.value:
         raise InputError("net", path, f"a {kind.value} net")
-    if header.get("inputs") != inputs_digest():
-        raise InputError("net", path, f"a net for the board facts of this version ({inputs_digest()})")
+    if header.get("inputs") != inputs_digest(kind):
+        raise InputError("net", path, f"a net for the board facts of this version ({inputs_digest(kind)})")
     own = {"format", "kind", "inputs", "digest"}
     net = make_net(arrays, {key: value for key, value in header.items() if key not in own}, kind)
     if header.get("digest") != net.digest:

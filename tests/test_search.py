@@ -17,7 +17,7 @@ from oracles.rollout import Outcome, Values
 from cluster.filters import known_filters, load_filter
 from engine.board import START, Board, borne_off, flip, make_board
 from engine.errors import InputError, InternalError
-from engine.evaluator import INNER_PLAYS, Evaluator, Nets, valuation
+from engine.evaluator import INNER_PLAYS, LUCK_PLAYS, Evaluator, Nets, valuation
 from engine.kernels.filter import filter_boards
 from engine.kernels.network import ONE
 from engine.rollout import LEVEL_2_MARGIN, LEVEL_2_PLAYS, Candidate, Roller, RolloutSettings
@@ -68,11 +68,11 @@ def filter_values(evaluator: Evaluator) -> Values | None:
     return values
 
 
-def searcher(nets: Nets, rules: RuleSet = INTERNATIONAL) -> oracle.Searcher:
+def searcher(nets: Nets, rules: RuleSet = INTERNATIONAL, keep: int = INNER_PLAYS) -> oracle.Searcher:
     """The oracle with these nets."""
     evaluator = Evaluator(nets)
     utility = [int(w) for w in rules.utility]
-    return oracle.Searcher(main_values(evaluator), filter_values(evaluator), INNER_PLAYS, utility, rules)
+    return oracle.Searcher(main_values(evaluator), filter_values(evaluator), keep, utility, rules)
 
 
 # Values
@@ -375,7 +375,7 @@ def test_trials_at_level_2_equal_the_oracle(pair: str) -> None:
                 truncate,
                 True,
                 plain_choice(nets, rules),
-                searcher(nets, rules),
+                searcher(nets, rules, LUCK_PLAYS),
             )
 
 
@@ -384,7 +384,7 @@ def test_trials_at_level_1_with_a_filter_net_look_at_every_play_but_not_for_luck
     settings = RolloutSettings(INTERNATIONAL, seed=3, truncate=2, bearoff=False)
     rows = Roller(nets).trials(Candidate.before_roll(START), settings, 7, 3)
     for row, number in zip(rows.tolist(), (7, 8, 9), strict=True):
-        every, likely = searcher(PAIRS["main net alone"]), searcher(nets)
+        every, likely = searcher(PAIRS["main net alone"]), searcher(nets, keep=LUCK_PLAYS)
         assert row == trial_oracle.trial(as_position(START), True, 3, number, 2, True, every, likely)
     assert (
         rows[:, :5].tolist() == Roller(Nets(MAIN)).trials(Candidate.before_roll(START), settings, 7, 3)[:, :5].tolist()

@@ -92,7 +92,6 @@ def side_sums(typingctx, board, front_own, front_opponent):
     def codegen(context, builder, sig, args):
         board_p = _data(context, builder, sig.args[0], args[0])
         zeros = ir.Constant(wide, [0] * 16)
-        contact = ir.Constant(wide, [1 << CONTACT] * 16)
         fronts = [_spread(builder, builder.trunc(front, _I32), wide) for front in args[1:]]
         kind = ir.FunctionType(_I32, [wide])
         add_up = cgutils.get_or_insert_function(builder.module, kind, "llvm.vector.reduce.add.v16i32")
@@ -155,9 +154,7 @@ def _make_hits(down):
             for dice, weight in ((_DIFFERENT, 2), (_EQUAL, 1)):
                 vector = ir.VectorType(_I32, len(dice))
                 zeros = ir.Constant(vector, [0] * len(dice))
-                start, other, stay, free, goal, far_goal = (
-                    spread(args[i], vector) for i in (0, 1, 2, 4, 5, 6)
-                )
+                start, other, stay, free, goal, far_goal = (spread(args[i], vector) for i in (0, 1, 2, 4, 5, 6))
 
                 def after(landed, zeros=zeros, other=other, stay=stay):
                     moved = builder.icmp_signed("!=", landed, zeros)

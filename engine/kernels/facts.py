@@ -42,8 +42,8 @@ SIDE_FACTS = (
     ("anchors", 192),  # 3 * which of points 19..24 + S's checkers on the bar (0, 1, 2 or more)
     # 10 * rolls (of 36) that hit a blot of O + quarter, rounded up, of those that hit one on S's points 13..24
     ("hitting_rolls", 370),
-    # 11 * rolls (of 36) with which S's rearmost checker runs the whole roll past O's points + quarter, rounded up, of one
-    # more than those of the next occupied place (0 = there is none)
+    # 11 * rolls (of 36) with which S's rearmost checker runs the whole roll past O's points + quarter, rounded up, of
+    # one more than those of the next occupied place (0 = there is none)
     ("escapes", 407),
     ("borne_off", 16),
     ("contact_and_timing", 256),  # 16 * checkers yet to pass one of O + sixths of the pips from points 7..18 to the six
@@ -99,7 +99,9 @@ _SIX = 63
 
 def _best_blocks():
     """int8[4096]: most points among six in a row within twelve."""
-    return np.array([max((mask >> start & 63).bit_count() for start in range(7)) for mask in range(4096)], dtype=np.int8)
+    return np.array(
+        [max((mask >> start & 63).bit_count() for start in range(7)) for mask in range(4096)], dtype=np.int8
+    )
 
 
 BEST_BLOCKS = _best_blocks()
@@ -241,18 +243,15 @@ def place_row(place, count):
     return np.int32(1 + place * 31 + count + 15) if count != 0 else np.int32(0)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
-def _rows_of(boards, space, rows, classes):
-    for i in range(boards.shape[0]):
-        classes[i], _, _ = first_layer_rows(boards[i], space)
-        for k in range(WIDTH):
-            rows[i, k] = space[k]
-
-
+@njit(cache=True, nogil=True)
 def rows_of(boards, rows, classes):
     """First-layer rows and classes (see `first_layer_rows`) of many after-positions.
 
     Args:
         boards: int8[N, 26], view of the player who just moved. rows: int32[N, WIDTH], out. classes: int64[N], out.
     """
-    _rows_of(boards, np.zeros(ROW_SPACE, dtype=np.int32), rows, classes)
+    space = np.zeros(ROW_SPACE, dtype=np.int32)
+    for i in range(boards.shape[0]):
+        classes[i], _, _ = first_layer_rows(boards[i], space)
+        for k in range(WIDTH):
+            rows[i, k] = space[k]

@@ -14,6 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from engine.kernels.bits import highest, lowest
+from engine.kernels.board_vectors import place_masks
 from engine.kernels.facts import PLACE_ROWS, TABLES, place_row
 from engine.kernels.network import (
     CLIP_STEPS,
@@ -22,7 +23,6 @@ from engine.kernels.network import (
     equity_of,
     sigmoid,
 )
-from engine.kernels.board_vectors import place_masks
 from engine.kernels.vectors import exchange_small_rows, filter_layer, sum_small_rows
 
 FILTER_ROWS = PLACE_ROWS + 1
@@ -85,8 +85,9 @@ def filter_outcome(board, child, changed, net, f, outcome):
 
 
 @njit(_nrt=False)
-def keep_best(board, n, keep, net, utility, f, s):
-    """Move the `keep` plays that the filter net likes best to the front of `s.plays`; returns how many are left.
+def keep_best(board, plays, changed, n, keep, net, utility, f):
+    """Move the `keep` plays that the filter net likes best to the front of `plays` (int8[., 26], `changed` int64[.]: as
+    `generate` filled them with n plays); returns how many are left.
 
     Order among the kept is the order of generation; ties go to the play generated first, except that a play which ends
     the game is always kept. `prepare_filter(board)` came before.
@@ -94,13 +95,13 @@ def keep_best(board, n, keep, net, utility, f, s):
     if n <= keep:
         return n
     for i in range(n):
-        child = s.plays[i]
+        child = plays[i]
         masks = place_masks(child)
         if masks[0] == 0:
             f.equities[i] = np.int64(1) << 40
         else:
             t = np.int64(highest(masks[0]) > lowest(masks[4]))  # as `table_of` of the class
-            _filter_child(board, child, s.changed[i], t, net, f, f.outcome)
+            _filter_child(board, child, changed[i], t, net, f, f.outcome)
             f.equities[i] = equity_of(f.outcome, utility)
     # Insertion into a short list of indices, best first; equal values keep the order of generation.
     kept = 0
@@ -126,8 +127,8 @@ def keep_best(board, n, keep, net, utility, f, s):
         source = f.order[i]
         if source != i:
             for place in range(26):
-                s.plays[i, place] = s.plays[source, place]
-            s.changed[i] = s.changed[source]
+                plays[i, place] = plays[source, place]
+            changed[i] = changed[source]
     return kept
 
 

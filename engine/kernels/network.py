@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from engine.kernels.bearoff import bearoff_outcome
 from engine.kernels.bits import lowest
-from engine.kernels.facts import RACE, first_layer_rows, place_row
 from engine.kernels.board_vectors import place_masks
+from engine.kernels.facts import RACE, first_layer_rows, place_row
 from engine.kernels.vectors import differing, exchange_rows, last_layer, second_layer, sum_rows
 
 SECOND = 32
@@ -192,8 +192,8 @@ def equity_of(outcome, utility):
 class Scratch(NamedTuple):
     """Work space of one thread; see `engine.scratch.make_scratch`."""
 
-    plays: NDArray[np.int8]  # [MAX_PLAYS, 26]
-    changed: NDArray[np.int64]  # [MAX_PLAYS]
+    plays: NDArray[np.int8]  # [MOST_PLAYS, 26]
+    changed: NDArray[np.int64]  # [MOST_PLAYS]
     keys: NDArray[np.uint64]  # [MAX_PLAYS]
     work: NDArray[np.int8]  # [26]
     rows: NDArray[np.int32]  # [3, ROW_SPACE]: rows of the position before the play, after it, and of none
@@ -208,8 +208,12 @@ class Scratch(NamedTuple):
     hidden: NDArray[np.int16]  # [1, 32]: after it (the weights of the last five are zero)
     logits: NDArray[np.int32]  # [8]
     unused: NDArray[np.int16]  # [1, 8]: the logits need no activation
-    outcomes: NDArray[np.int64]  # [MAX_PLAYS, 5]
-    equities: NDArray[np.int64]  # [MAX_PLAYS]
+    starts: NDArray[np.int64]  # [22]: where the plays of each roll begin, see `engine.kernels.play.likely_plays`
+    board: NDArray[np.int8]  # [26]: the position of this node, the view of the player on roll
+    sum: NDArray[np.int64]  # [5]: of outcomes
+    reply: NDArray[np.int64]  # [5]: outcome of a reply
+    outcomes: NDArray[np.int64]  # [MOST_PLAYS, 5]
+    equities: NDArray[np.int64]  # [MOST_PLAYS]
 
 
 @njit(_nrt=False)

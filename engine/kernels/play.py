@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from engine.kernels.bearoff import BearoffArrays, bearoff_outcome
 from engine.kernels.facts import RACE, first_layer_rows
 from engine.kernels.filter import FilterNet, FilterScratch, keep_best, prepare_filter
-from engine.kernels.moves import generate
+from engine.kernels.moves import MAX_PLAYS, generate
 from engine.kernels.network import (
     BATCH,
     CLIP_STEPS,
@@ -29,6 +29,10 @@ from engine.kernels.network import (
 )
 from engine.kernels.vectors import exchange_rows, fetch_rows, sum_rows
 
+ROLLS = 21
+MOST_PLAYS = 6 * MAX_PLAYS + 15 * 512
+"""Bound of the plays of all rolls together: two steps of 15 checkers in either order make at most 450."""
+
 
 class Engine(NamedTuple):
     """Everything that a play depends on besides the position."""
@@ -38,7 +42,9 @@ class Engine(NamedTuple):
     bearoff: BearoffArrays
     """Databases that end the game exactly; empty ones where they are not wanted."""
     keep: int
-    """Plays of a roll that `likely_plays` leaves to the main net; 0 = all (and no filter net is asked)."""
+    """Plays of a roll that the filter net leaves to the main net inside a search tree; 0 = all (no filter net)."""
+    luck_keep: int
+    """The same where a roll's luck is worked out."""
     utility: NDArray[np.int64]  # [5], see `RuleSet.utility`
     flags: int
     """See `RuleSet.move_flags`."""
@@ -130,14 +136,33 @@ def all_plays(board, prepared, first, second, engine, w):
 
 
 @njit(_nrt=False)
-def likely_plays(board, prepared, first, second, engine, w):
-    """As `all_plays`, but only the `engine.keep` plays that the filter net likes best."""
+def likely_plays(board, prepared, keep, engine, w):
+    """For each of the 21 rolls, the `keep` plays that the filter net likes best (0: all plays), valued by the main net.
+
+    Roll number `roll_number(high, low)` has the plays `w.main.starts[number]` up to the next roll's start. All of them
+    go through the main net together, which is what makes looking ahead fast.
+    """
     s = w.main
-    n = generate(board, first, second, engine.flags, s.plays, s.changed, s.keys, s.work)
-    if engine.keep > 0:
-        n = keep_best(board, n, engine.keep, engine.filter, engine.utility, w.filter, s)
+    n = 0
+    number = 0
+    for high in range(1, 7):
+        for low in range(1, high + 1):
+            s.starts[number] = n
+            plays = s.plays[n:]
+            changed = s.changed[n:]
+            found = generate(board, high, low, engine.flags, plays, changed, s.keys, s.work)
+            if keep > 0:
+                found = keep_best(board, plays, changed, found, keep, engine.filter, engine.utility, w.filter)
+            n += found
+            number += 1
+    s.starts[ROLLS] = n
     evaluate_plays(board, prepared, n, engine, s)
-    return n
+
+
+@njit(inline="always", _nrt=False)
+def roll_number(high, low):
+    """0..20: the rolls in the order 1-1, 2-1, 2-2, 3-1, ..."""
+    return high * (high - 1) // 2 + low - 1
 
 
 @njit(_nrt=False)
@@ -150,15 +175,23 @@ def checkers_left(board):
 
 
 @njit(_nrt=False)
-def best_of(n, s):
-    """Index of the best of the first n plays; ties go to bearing off more, then to the play generated first."""
-    best = 0
-    for i in range(1, n):
+def best_between(start, end, s):
+    """Index of the best of the plays from `start` up to `end`; ties go to bearing off more, then to the play generated
+    first.
+    """
+    best = start
+    for i in range(start + 1, end):
         if s.equities[i] > s.equities[best] or (
             s.equities[i] == s.equities[best] and checkers_left(s.plays[i]) < checkers_left(s.plays[best])
         ):
             best = i
     return best
+
+
+@njit(_nrt=False)
+def best_of(n, s):
+    """As `best_between`, of the first n plays."""
+    return best_between(0, n, s)
 
 
 @njit(cache=True, nogil=True, _nrt=False)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from engine.kernels.dice import roll_index, strata
 from engine.kernels.moves import flip_into
 from engine.kernels.network import ONE
-from engine.kernels.play import all_plays, best_of, likely_plays, prepare, settled
+from engine.kernels.play import all_plays, best_between, likely_plays, prepare, roll_number, settled
 from engine.kernels.search import choose
 
 MAX_HALF_MOVES = 4096
@@ -43,7 +43,7 @@ class FirstMoves(NamedTuple):
     values: NDArray[np.int64]  # [36, 5]: outcomes at the level of the trials, view of the player who rolls
 
 
-@njit(inline="always")
+@njit(inline="always", _nrt=False)
 def _to_mover(values, total, flipped):
     """`values` seen by the player on roll -> by the question's mover; `total` is what a chance and its opposite add up
     to (ONE for probabilities, 0 for luck).
@@ -53,7 +53,7 @@ def _to_mover(values, total, flipped):
     return total - values[0], values[3], values[4], values[1], values[2]
 
 
-@njit
+@njit(_nrt=False)
 def _roll_luck(board, prepared, index, engine, w, mean, actual):
     """36 times the luck of a roll in the five outcomes (`actual`, out): its value against the mean of all 36 throws.
 
@@ -65,19 +65,20 @@ def _roll_luck(board, prepared, index, engine, w, mean, actual):
         actual[o] = 0
     first = index // 6 + 1
     second = index % 6 + 1
-    rolled_high = max(first, second)
-    rolled_low = min(first, second)
+    rolled = roll_number(max(first, second), min(first, second))
     s = w.main
+    likely_plays(board, prepared, engine.luck_keep, engine, w)
+    number = 0
     for high in range(1, 7):
         for low in range(1, high + 1):
-            n = likely_plays(board, prepared, high, low, engine, w)
-            best = best_of(n, s)
+            best = best_between(s.starts[number], s.starts[number + 1], s)
             weight = 1 if high == low else 2
             for o in range(5):
                 mean[o] += weight * s.outcomes[best, o]
-            if high == rolled_high and low == rolled_low:
+            if number == rolled:
                 for o in range(5):
                     actual[o] = 36 * s.outcomes[best, o]
+            number += 1
     for o in range(5):
         actual[o] -= mean[o]
 

@@ -12,12 +12,12 @@ from numba import njit
 
 from engine.kernels.moves import flip_into
 from engine.kernels.network import ONE, equity_of, evaluate_one
-from engine.kernels.play import best_of, checkers_left, likely_plays, prepare, settled
+from engine.kernels.play import best_between, best_of, checkers_left, likely_plays, prepare, settled
 
 HIGHEST_LEVEL = 4
 
 
-@njit(inline="always")
+@njit(inline="always", _nrt=False)
 def _add_inverted(outcome, weight, total):
     """Add `weight` times an outcome of the other side, seen from this side."""
     total[0] += weight * (ONE - outcome[0])
@@ -27,31 +27,39 @@ def _add_inverted(outcome, weight, total):
     total[4] += weight * outcome[2]
 
 
-@njit(inline="always")
+@njit(inline="always", _nrt=False)
 def _mean(total, outcome):
     """outcome = total / 36, rounded to the nearest."""
     for o in range(5):
         outcome[o] = (total[o] + 18) // 36
 
 
-@njit
+@njit(_nrt=False)
+def _best_replies(after, engine, w):
+    """Value the likely replies to an after-position, of all rolls, in `w`; it must not be settled."""
+    flip_into(after, w.main.board)
+    prepared = prepare(w.main.board, engine, w)
+    likely_plays(w.main.board, prepared, engine.keep, engine, w)
+
+
+@njit(_nrt=False)
 def value2(after, engine, w, outcome):
     """2-ply: the mean over the 21 replies, each valued by the main net."""
     if settled(after, engine, outcome):
         return
-    board = np.empty(26, dtype=np.int8)
-    total = np.zeros(5, dtype=np.int64)
-    flip_into(after, board)
-    prepared = prepare(board, engine, w)
+    _best_replies(after, engine, w)
+    s = w.main
+    s.sum[:] = 0
+    number = 0
     for high in range(1, 7):
         for low in range(1, high + 1):
-            n = likely_plays(board, prepared, high, low, engine, w)
-            best = best_of(n, w.main)
-            _add_inverted(w.main.outcomes[best], 1 if high == low else 2, total)
-    _mean(total, outcome)
+            best = best_between(s.starts[number], s.starts[number + 1], s)
+            _add_inverted(s.outcomes[best], 1 if high == low else 2, s.sum)
+            number += 1
+    _mean(s.sum, outcome)
 
 
-@njit
+@njit(_nrt=False)
 def _replies_at_2(after, engine, spaces, outcome):
     value2(after, engine, spaces[0], outcome)
 
@@ -62,23 +70,22 @@ def _one_roll_deeper(value_of_reply):
     `spaces` is a tuple of work spaces: the first for this node, the others for the nodes below it.
     """
 
-    @njit
+    @njit(_nrt=False)
     def value(after, engine, spaces, outcome):
         if settled(after, engine, outcome):
             return
         w = spaces[0]
-        board = np.empty(26, dtype=np.int8)
-        total = np.zeros(5, dtype=np.int64)
-        reply = np.empty(5, dtype=np.int64)
-        flip_into(after, board)
-        prepared = prepare(board, engine, w)
+        _best_replies(after, engine, w)
+        s = w.main
+        s.sum[:] = 0
+        number = 0
         for high in range(1, 7):
             for low in range(1, high + 1):
-                n = likely_plays(board, prepared, high, low, engine, w)
-                best = best_of(n, w.main)
-                value_of_reply(w.main.plays[best], engine, spaces[1:], reply)
-                _add_inverted(reply, 1 if high == low else 2, total)
-        _mean(total, outcome)
+                best = best_between(s.starts[number], s.starts[number + 1], s)
+                value_of_reply(s.plays[best], engine, spaces[1:], s.reply)
+                _add_inverted(s.reply, 1 if high == low else 2, s.sum)
+                number += 1
+        _mean(s.sum, outcome)
 
     return value
 

@@ -3,13 +3,12 @@
 Numba's own loop vectoriser handles none of them well: it reloads the running sums for every row, and it adds up each
 output of a layer across lanes. All arithmetic is on integers, so the way it is grouped cannot change a result.
 
-A table of the first layer is stored in tiles of `TILE` or `SMALL_TILE` units, int16[tiles, rows, tile]: the loops go through all plays
-of a batch with one tile before they turn to the next, so the rows in use fit the first cache.
+A table of the first layer is stored in tiles of `TILE` or `SMALL_TILE` units, int16[tiles, rows, tile]: the loops go
+through all plays of a batch with one tile before they turn to the next, so the rows in use fit the first cache.
 """
 
 from __future__ import annotations
 
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -27,15 +26,6 @@ _I32 = ir.IntType(32)
 _I64 = ir.IntType(64)
 _ROW = ir.VectorType(_I16, LANES)
 _PAIRS = ir.VectorType(_I32, LANES // 2)
-
-
-def on_cache_lines(array):
-    """A copy that starts at a multiple of 64 bytes: a vector that crosses two cache lines takes twice as long to load."""
-    room = np.empty(array.nbytes + 64, dtype=np.uint8)
-    start = -room.ctypes.data % 64
-    copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
-    copy[...] = array
-    return copy
 
 
 def _data(context, builder, array_type, value):
@@ -159,11 +149,12 @@ def _make_exchange(size):
 
     @intrinsic
     def exchange_rows(typingctx, base, b, table, c, pairs, counts, first, last, clip, active, live):
-        """active[k] = min(max(base[b] + sum over its pairs of (table[c][new] - table[c][old]), 0), clip), first <= k < last.
+        """active[k] = min(max(base[b] + sum over its pairs of (table[c][new] - table[c][old]), 0), clip) for all k from
+        `first` up to `last`.
 
-        base: int16[., H]; table: int16[C, tiles, R, size]; pairs: int32[B, N, 2] of which play k uses the first counts[k]
-        (int64[B]); b, c, first, last, clip: int64; active: int16[B, H] out; live: int64[B, tiles] out: bit i of
-        live[k, t] = one of the units size * t + 2 * i and the next is not zero.
+        base: int16[., H]; table: int16[C, tiles, R, size]; pairs: int32[B, N, 2] of which play k uses the first
+        counts[k] (int64[B]); b, c, first, last, clip: int64; active: int16[B, H] out; live: int64[B, tiles] out: bit i
+        of live[k, t] = one of the units size * t + 2 * i and the next is not zero.
         """
         whole = types.int64
         signature = types.void(base, whole, table, whole, pairs, counts, whole, whole, whole, active, live)
@@ -211,7 +202,9 @@ def _make_exchange(size):
                     alive = _whole(0)
                     for i in range(parts):
                         value = _within(builder, builder.load(sums[i]), zeros, clips)
-                        builder.store(value, _vector_at(builder, active_p, builder.add(out, _whole(LANES * i)), _ROW), align=2)
+                        builder.store(
+                            value, _vector_at(builder, active_p, builder.add(out, _whole(LANES * i)), _ROW), align=2
+                        )
                         some = builder.icmp_signed("!=", builder.bitcast(value, _PAIRS), no_pairs)
                         bits = builder.zext(builder.bitcast(some, ir.IntType(LANES // 2)), _I64)
                         alive = builder.or_(alive, builder.shl(bits, _whole(LANES // 2 * i)))
@@ -232,8 +225,7 @@ exchange_small_rows = _make_exchange(SMALL_TILE)
 
 
 def _make_layer(outputs, pairs):
-    """An intrinsic for a layer with `outputs` outputs: over the live pairs of inputs, or (`pairs` given) over that many.
-    """
+    """An intrinsic for a layer with `outputs` outputs: over the live pairs of inputs, or (given) over so many."""
     lanes = 16 if outputs >= 16 else outputs
     groups = outputs // lanes
     sums_type = ir.VectorType(_I32, lanes)
