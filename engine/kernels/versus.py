@@ -10,7 +10,7 @@ from numba import njit
 
 from engine.kernels.dice import below, noise, opening_dice
 from engine.kernels.network import ONE, equity_of, final_outcome, is_won
-from engine.kernels.play import all_plays, best_of, likely_plays, prepare
+from engine.kernels.play import all_plays, best_between, likely_plays, prepare, roll_number
 from engine.kernels.search import choose
 
 STREAM_VERSUS = 11
@@ -56,19 +56,21 @@ def roll_lucks(boards, dice, engine, w, lucks36):
     position and roll alone; its luck is that against the mean over all 36 throws. So the expectation of luck is zero
     whatever is then played, by whomever.
     """
+    s = w.main
     for i in range(boards.shape[0]):
         prepared = prepare(boards[i], engine, w)
-        rolled_high = max(dice[i, 0], dice[i, 1])
-        rolled_low = min(dice[i, 0], dice[i, 1])
+        likely_plays(boards[i], prepared, engine.luck_keep, engine, w)
+        rolled = roll_number(max(dice[i, 0], dice[i, 1]), min(dice[i, 0], dice[i, 1]))
         total = np.int64(0)
         actual = np.int64(0)
+        number = 0
         for high in range(1, 7):
             for low in range(1, high + 1):
-                n = likely_plays(boards[i], prepared, high, low, engine, w)
-                equity = w.main.equities[best_of(n, w.main)]
+                equity = s.equities[best_between(s.starts[number], s.starts[number + 1], s)]
                 total += equity if high == low else 2 * equity
-                if high == rolled_high and low == rolled_low:
+                if number == rolled:
                     actual = equity
+                number += 1
         lucks36[i] = 36 * actual - total
 
 
