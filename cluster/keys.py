@@ -48,7 +48,7 @@ SERIES = KeyFamily(
     KeyType.HASH,
     CACHE_TTL,
     "coordinator",
-    "trial blocks of one candidate under one set of settings: field `first:count`, value sealed rows of int32",
+    "trial blocks of one candidate, or pairs of games of one match: field `first:count`, value sealed rows of int32",
 )
 JOB = KeyFamily(PREFIX + "job:{name}", KeyType.HASH, None, "client, coordinator", "the fields of one JobRecord as text")
 JOB_INDEX = KeyFamily(PREFIX + "jobs", KeyType.SORTED_SET, None, "client", "job ids by time of creation")

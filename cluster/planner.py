@@ -85,7 +85,7 @@ def plan(request: RolloutRequest, evaluator: Evaluator) -> RolloutQuestion:
     # One order for one set of candidates, whatever order they were named in.
     candidates = tuple(sorted(candidates, key=lambda c: c.series))
     stop = StopRules(request.trials, request.checkpoint, request.stop_se, request.stop_confidence, request.race)
-    key = _hash(
+    key = content_key(
         {
             "kind": "rollout",
             # Match and cube change no trial, but the answer repeats them.
@@ -129,7 +129,7 @@ def _candidates(
 
 def series_key(net: str, settings: RolloutSettings, candidate: Candidate) -> str:
     """Content key of a candidate's trials: everything that any bit of them depends on, and nothing else."""
-    return _hash(
+    return content_key(
         {
             "version": RESULT_VERSION,
             "net": net,
@@ -147,7 +147,8 @@ def series_key(net: str, settings: RolloutSettings, candidate: Candidate) -> str
     )
 
 
-def _hash(content: Mapping[str, object]) -> str:
+def content_key(content: Mapping[str, object]) -> str:
+    """The hash under which an answer or its parts are kept."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -183,10 +184,15 @@ def joined(ranges: Sequence[TrialRange]) -> list[TrialRange]:
 
 def blocks_of(question: RolloutQuestion, within: TrialRange | None = None) -> list[TrialRange]:
     """The question's trials, or those `within` a range, cut at multiples of its block size."""
-    first, stop = (within.first, within.stop) if within else (0, question.trials)
+    return cut(within or TrialRange(0, question.trials), question.block)
+
+
+def cut(trials: TrialRange, block: int) -> list[TrialRange]:
+    """A range cut at multiples of a block size."""
     blocks: list[TrialRange] = []
-    while first < stop:
-        edge = min((first // question.block + 1) * question.block, stop)
+    first = trials.first
+    while first < trials.stop:
+        edge = min((first // block + 1) * block, trials.stop)
         blocks.append(TrialRange(first, edge - first))
         first = edge
     return blocks

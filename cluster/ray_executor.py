@@ -29,6 +29,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from cluster.executor import MAX_ATTEMPTS, Completed, TaskQuarantined
 from engine.errors import InfrastructureError, InputError, InternalError
+from training.cores import cores
 from workers.spec import WorkerSpec
 
 # Ray reads these once, while it is imported.
@@ -101,7 +102,7 @@ class RayExecutor:
         self._busy = False
         self._open = True
         if address is None:
-            self._workers = workers or _cores()
+            self._workers = workers or cores()
             _start_local(self._workers)
         else:
             _join(address)
@@ -355,12 +356,6 @@ def _object_store_memory() -> int:
         free = shutil.disk_usage("/dev/shm").free
         return max(_OBJECT_STORE_LEAST, min(_OBJECT_STORE, free * 8 // 10))
     return _OBJECT_STORE
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _application_error(error: ray_errors.RayTaskError) -> BaseException:

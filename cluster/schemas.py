@@ -273,6 +273,12 @@ class SelfPlaySpeed(Model):
     games_per_s: float
 
 
+class FitSpeed(Model):
+    """Fitting a net as wide as the main net."""
+
+    samples_per_s: float
+
+
 class ScalingSpeed(Model):
     """Rollouts on Ray."""
 
@@ -308,6 +314,7 @@ class BenchReport(Model):
     search: SearchSpeed | None
     rollout: RolloutSpeed | None
     selfplay: SelfPlaySpeed | None
+    fit: FitSpeed | None
     scaling: ScalingSpeed | None
     memory: WorkerMemory | None
     runs: dict[str, tuple[float, ...]]

@@ -1,4 +1,4 @@
-"""The JSON document of `gammonfarm train`."""
+"""The JSON documents of `gammonfarm train`."""
 
 from __future__ import annotations
 
@@ -43,6 +43,19 @@ class TrainingReport(Model):
     """Of the last generation."""
     benchmark: CheckerBenchmark | None
     gate: GateReport | None
+    seconds: float
+
+
+class DistillReport(Model):
+    """What a distillation left."""
+
+    recipe: str
+    net: str
+    """Digest of the filter net."""
+    file: str
+    teacher: str
+    """Digest of the main net."""
+    rounds: int
     seconds: float
 
 

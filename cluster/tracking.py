@@ -1,13 +1,17 @@
-"""What a rollout leaves in MLflow."""
+"""What a rollout or a match leaves in MLflow."""
 
 from __future__ import annotations
 
+from cluster.match import MatchQuestion
+from cluster.match_schemas import MatchReport
 from cluster.planner import RolloutQuestion
 from cluster.schemas import RolloutReport, RolloutRequest
 from cluster.settings import Settings
 from training.tracking import TrackedRun, start_run
+from workers.tasks import GnubgOpponent
 
 EXPERIMENT = "gammonfarm rollouts"
+MATCH_EXPERIMENT = "gammonfarm matches"
 
 
 class TrackedRollout:
@@ -45,3 +49,50 @@ def track_rollout(settings: Settings, request: RolloutRequest, question: Rollout
     """Begin the record of a rollout."""
     params = request.model_dump() | {"net": question.net, "plays": len(question.candidates)}
     return TrackedRollout(start_run(settings.tracking_uri, EXPERIMENT, question.key[:12], params))
+
+
+class TrackedMatch:
+    """The record of one match under way."""
+
+    def __init__(self, run: TrackedRun) -> None:
+        self._run = run
+
+    def finished(self, report: MatchReport) -> str | None:
+        """Record the answer; returns the run's id."""
+        r, p = report.result, report.provenance
+        low, high = r.estimate.interval95
+        self._run.metrics(
+            {
+                "points": r.estimate.points,
+                "se": r.estimate.se,
+                "points_low": low,
+                "points_high": high,
+                "points_as_played": r.raw.points,
+                "luck": r.luck,
+                "games": r.games,
+                "games_per_second": p.games_per_second,
+                "seconds": p.seconds,
+            }
+        )
+        self._run.tags({"verdict": r.verdict.value, "series": p.series, "executor": f"{p.executor} x {p.workers}"})
+        return self._run.finish()
+
+    def failed(self) -> None:
+        """Record that there is no answer."""
+        self._run.finish(ok=False)
+
+
+def track_match(settings: Settings, question: MatchQuestion) -> TrackedMatch:
+    """Begin the record of a match."""
+    b = question.b
+    params = {
+        "a": question.a.nets.digest,
+        "b": f"gnubg {b.version}" if isinstance(b, GnubgOpponent) else b.nets.digest,
+        "level_a": question.level_a,
+        "level_b": question.level_b,
+        "rules": question.settings.rules.name,
+        "seed": question.settings.seed,
+        "games": 2 * question.test.pairs,
+        "looks": question.test.looks,
+    }
+    return TrackedMatch(start_run(settings.tracking_uri, MATCH_EXPERIMENT, question.series[:12], params))

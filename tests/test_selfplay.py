@@ -14,8 +14,8 @@ from oracles import network as network_oracle
 
 from engine.board import START
 from engine.evaluator import Evaluator, Nets
-from engine.kernels.facts import ROWS
-from engine.kernels.network import CLASSES, ONE
+from engine.kernels.facts import CLASSES, ROWS, TABLES
+from engine.kernels.network import ONE
 from engine.kernels.selfplay import Exploration
 from engine.rollout import Candidate, Roller, RolloutSettings
 from engine.rules import INTERNATIONAL, NACKGAMMON, TAVLA, RuleSet
@@ -138,13 +138,16 @@ def endless_net() -> Net:
         for name, size in facts_oracle.SIDE_FACTS:
             starts[side, name] = row
             row += size
+    for t in range(TABLES):
+        table = arrays["table"][t * ROWS :]
+        for place in range(26):
+            for count in range(1, 16):
+                row = 1 + 31 * place + 15
+                table[row + count, 0] = 0.006 * place * count  # pips of both sides
+                table[row - count, 0] = 0.006 * (25 - place) * count
+        for blots in range(1, 168):
+            table[starts["own", "blots"] + blots, 0] = 0.1 * (blots // 21)
     for c in range(CLASSES):
-        table = arrays["table"][c * ROWS :]
-        for fifths in range(1, 64):
-            table[starts["own", "fifths_of_pips"] + fifths, 0] = 0.03 * fifths
-            table[starts["other", "fifths_of_pips"] + fifths, 0] = 0.03 * fifths
-        for blots in range(1, 24):
-            table[starts["own", "blots"] + blots, 0] = 0.1 * (blots // 3)
         arrays["second"][c, 0, 27] = 1.0  # straight to the logit of winning
         arrays["second_bias"][c, 27] = -2.0
     return make_net(arrays)

@@ -19,7 +19,7 @@ _FORMAT = "gammonfarm-checkpoint-2"
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """State after `done` generations; tensors are named after their role: `model.*`, `average.*`, `player.*`, `adam.*`."""
+    """State after `done` generations; tensors carry their role: `model.*`, `average.*`, `player.*`, `adam.*`."""
 
     done: int
     games: int

@@ -10,8 +10,7 @@ from engine.errors import InputError
 from engine.evaluator import Evaluator
 from engine.search import MoveFilter
 from training.benchmark import CheckerDecision, choice_of
-
-_NORMAL_95 = 1.96
+from training.estimate import STANDARD_ERRORS_95, estimate_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class PairedScore:
     @property
     def interval95(self) -> tuple[float, float]:
         """95 % interval of the difference, by the normal approximation."""
-        return self.difference - _NORMAL_95 * self.se, self.difference + _NORMAL_95 * self.se
+        return self.difference - STANDARD_ERRORS_95 * self.se, self.difference + STANDARD_ERRORS_95 * self.se
 
     @property
     def a_is_worse(self) -> bool:
@@ -73,15 +72,13 @@ def paired_benchmark(
     n = len(losses_a)
     if n == 0:
         raise InputError("benchmark file", "no decisions", "at least one record with moves")
-    differences = [x - y for x, y in zip(losses_a, losses_b, strict=True)]
-    mean = math.fsum(differences) / n
-    # One decision says nothing about the spread.
-    spread = math.fsum((d - mean) ** 2 for d in differences) / (n - 1) if n > 1 else math.inf
+    difference = estimate_mean([1000 * (x - y) for x, y in zip(losses_a, losses_b, strict=True)])
     return PairedScore(
         decisions=n,
         a_meq=1000 * math.fsum(losses_a) / n,
         b_meq=1000 * math.fsum(losses_b) / n,
-        difference=1000 * mean,
-        se=1000 * math.sqrt(spread / n),
+        difference=difference.mean,
+        # One decision says nothing about the spread.
+        se=math.inf if difference.se is None else difference.se,
         differing=differing,
     )

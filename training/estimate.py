@@ -15,17 +15,23 @@ class Estimate:
 
     n: int
     mean: float
-    half: float | None
-    """Half the 95 % interval by the normal approximation, taking the numbers as independent; None for one number."""
+    se: float | None
+    """Standard error, taking the numbers as independent; None for one number."""
+
+    @property
+    def half(self) -> float | None:
+        """Half the 95 % interval, by the normal approximation."""
+        return None if self.se is None else STANDARD_ERRORS_95 * self.se
 
     @property
     def interval95(self) -> tuple[float, float] | None:
         """From `mean - half` to `mean + half`."""
-        return None if self.half is None else (self.mean - self.half, self.mean + self.half)
+        half = self.half
+        return None if half is None else (self.mean - half, self.mean + half)
 
     def scaled(self, factor: float) -> Estimate:
         """The same in another unit; `factor` is positive."""
-        return Estimate(self.n, self.mean * factor, None if self.half is None else self.half * factor)
+        return Estimate(self.n, self.mean * factor, None if self.se is None else self.se * factor)
 
 
 def estimate_mean(values: Sequence[float]) -> Estimate:
@@ -35,4 +41,4 @@ def estimate_mean(values: Sequence[float]) -> Estimate:
     if n == 1:
         return Estimate(1, mean, None)
     variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
-    return Estimate(n, mean, STANDARD_ERRORS_95 * math.sqrt(variance / n))
+    return Estimate(n, mean, math.sqrt(variance / n))

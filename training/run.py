@@ -197,9 +197,10 @@ class TrainingRun:
     def gate(self) -> Outcome:
         """Stage: compare the net of the folder with the champion."""
         net = self._saved_net()
+        gate = benchmark_gate(self._needed_decisions())
         if self._options.champion is None:
             raise InputError("champion", "none", "a net to compare with")
-        return self._outcome(net, gate=benchmark_gate(self._needed_decisions())(net, self._options.champion))
+        return self._outcome(net, gate=gate(net, self._options.champion))
 
     def _need_more(self) -> None:
         if self._training.done >= self._recipe.generations:

@@ -1,4 +1,4 @@
-"""Keeping runs in MLflow. The only module that imports it, and only in the thread that writes.
+"""Keeping runs in MLflow, imported only in the thread that writes; beside the registry the only module that imports it.
 
 A run must never fail because its record does: every error is counted, said once, and swallowed. Metrics are buffered
 and written in batches by one background thread, because a write to SQLite costs tens of milliseconds.
@@ -149,9 +149,9 @@ class _Writer:
 
     def _write(self) -> None:
         try:
-            client = _client(self._uri)
+            client = connect(self._uri)
             found = client.get_experiment_by_name(self._experiment)
-            where = _artifact_location(self._uri)
+            where = artifact_location(self._uri)
             experiment = found.experiment_id if found else client.create_experiment(self._experiment, where)
             while self._drain(client, experiment):
                 pass
@@ -221,7 +221,7 @@ def _status(ok: bool) -> str:
     return "FINISHED" if ok else "FAILED"
 
 
-def _artifact_location(uri: str) -> str | None:
+def artifact_location(uri: str) -> str | None:
     """Where the files of runs go: for a database in a file the folder beside it, else where the server says."""
     scheme, separator, path = uri.partition(":///")
     if not separator or scheme != "sqlite":
@@ -229,7 +229,8 @@ def _artifact_location(uri: str) -> str | None:
     return (Path(path).absolute().parent / "mlflow-artifacts").as_uri()
 
 
-def _client(uri: str) -> Any:
+def connect(uri: str) -> Any:
+    """A client of MLflow's own; sends nothing anywhere, makes the database if there is none."""
     # No usage statistics leave the machine; MLflow reads these when it is imported.
     os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
     os.environ["DO_NOT_TRACK"] = "true"
@@ -246,4 +247,4 @@ def _client(uri: str) -> Any:
 
 def check_tracking(uri: str) -> str:
     """Ask the server or database at `uri` for its experiments; says what it found. Raises whatever MLflow raises."""
-    return f"{len(_client(uri).search_experiments())} experiment(s)"
+    return f"{len(connect(uri).search_experiments())} experiment(s)"

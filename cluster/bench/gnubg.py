@@ -11,7 +11,6 @@ import json
 import os
 import re
 import select
-import shutil
 import subprocess
 import tempfile
 import time
@@ -23,17 +22,16 @@ from statistics import median
 
 from cluster.bench.engine import seconds_to_target
 from engine.board import Board, flip
-from engine.errors import InfrastructureError, InputError
+from engine.errors import InfrastructureError
 from engine.position import Position
 from engine.xgid import format_xgid
+from workers.gnubg import gnubg_board
 
 TRIALS = 216
 """Of each play: GNU Backgammon takes 8 seconds and more for two plays, and the whole part may take 45."""
 _DEADLINE = 120.0
 _CALIBRATIONS = 3
 _ROUNDS = 60  # of `calibrate`: about half a second
-_USUAL_PLACES = ("/usr/games", "/usr/local/bin", "/opt/homebrew/bin")
-"""Looked at after PATH, which leaves out the games of some systems in services and containers."""
 
 _SCRIPT = """
 import json, os, time
@@ -118,18 +116,6 @@ class GnubgFigures:
     cpu_s_to_se: float | None
 
 
-def find_gnubg() -> str:
-    """The program.
-
-    Raises:
-        InputError: it isn't installed.
-    """
-    found = shutil.which("gnubg") or shutil.which("gnubg", path=os.pathsep.join(_USUAL_PLACES))
-    if found is None:
-        raise InputError("against", "gnubg", "GNU Backgammon to be installed (the program gnubg is not found)")
-    return found
-
-
 def run_gnubg(program: str, work: Work) -> GnubgFigures:
     """Let GNU Backgammon do the work.
 
@@ -189,15 +175,6 @@ def parse_output(text: str, work: Work) -> GnubgFigures:
         trials_per_cpu_s=TRIALS * len(errors) / rolled if errors else None,
         cpu_s_to_se=seconds_to_target(errors, rolled) if errors else None,
     )
-
-
-def gnubg_board(board: Board) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """A board as its Python module takes it: opponent, mover; each with its own points 1..24, then its bar."""
-
-    def side(seen: Board) -> tuple[int, ...]:
-        return tuple(max(int(count), 0) for count in seen[1:])
-
-    return side(flip(board)), side(board)
 
 
 def _plan(work: Work) -> dict[str, object]:

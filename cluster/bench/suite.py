@@ -26,6 +26,7 @@ from cluster.bench.positions import BenchPositions
 from cluster.schemas import (
     BenchPositionsReport,
     BenchReport,
+    FitSpeed,
     LeafSpeed,
     PlaysSpeed,
     RolloutSpeed,
@@ -53,6 +54,7 @@ class Part(enum.Enum):
     SEARCH = "search"
     ROLLOUT = "rollout"
     SELF_PLAY = "selfplay"
+    FIT = "fit"
     SCALING = "scaling"
 
 
@@ -101,6 +103,7 @@ class BenchRun:
             Part.SEARCH: self._search,
             Part.ROLLOUT: self._rollout,
             Part.SELF_PLAY: self._self_play,
+            Part.FIT: self._fit,
         }
         with pinned(self._options.core):
             for part in self._options.parts:
@@ -141,6 +144,11 @@ class BenchRun:
 
     def _self_play(self) -> None:
         self._add("selfplay.games_per_s", measure_self_play(self._nets, self._effort))
+
+    def _fit(self) -> None:
+        from cluster.bench.fit import measure_fit  # imports Torch, which takes seconds
+
+        self._add("fit.samples_per_s", measure_fit(self._nets, self._effort))
 
     def _scaling(self) -> None:
         from cluster.bench.scaling import measure_scaling  # starts Ray, which takes seconds to import
@@ -213,7 +221,7 @@ def report_of(
     leaf, plays = values.get("leaf.evaluations_per_s"), values.get("plays.after_positions_per_s")
     trials, to_se = values.get("rollout.trials_per_cpu_s"), values.get("rollout.cpu_s_to_se_004")
     games, scaling = values.get("selfplay.games_per_s"), values.get("scaling.two_workers")
-    memory = values.get("memory.worker_mb")
+    memory, fit = values.get("memory.worker_mb"), values.get("fit.samples_per_s")
     return BenchReport(
         leaf=LeafSpeed(evaluations_per_s=leaf, ratio=ratios.get("leaf.evaluations_per_s")) if leaf else None,
         plays=PlaysSpeed(after_positions_per_s=plays) if plays else None,
@@ -229,6 +237,7 @@ def report_of(
         if trials and to_se
         else None,
         selfplay=SelfPlaySpeed(games_per_s=games) if games else None,
+        fit=FitSpeed(samples_per_s=fit) if fit else None,
         scaling=ScalingSpeed(two_workers=scaling) if scaling else None,
         memory=WorkerMemory(worker_mb=memory) if memory else None,
         runs={name: figure.runs for name, figure in figures.items()},

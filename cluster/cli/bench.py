@@ -23,6 +23,7 @@ class BenchPart(enum.Enum):
     SEARCH = "search"
     ROLLOUT = "rollout"
     SELF_PLAY = "selfplay"
+    FIT = "fit"
     SCALING = "scaling"
     ALL = "all"
 
@@ -43,6 +44,7 @@ _UNITS = {
     "rollout.trials_per_cpu_s": "trials per cpu-second",
     "rollout.cpu_s_to_se_004": "cpu-seconds per play to SE 0.004",
     "selfplay.games_per_s": "games per cpu-second",
+    "fit.samples_per_s": "samples fitted per cpu-second",
     "scaling.two_workers": "times as fast as one worker, by the clock",
     "memory.worker_mb": "MB resident per worker",
 }
@@ -66,16 +68,16 @@ def bench(
     net: NetOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Measure how fast this machine is: PART is leaf, plays, search, rollout, selfplay, scaling or all.
+    """Measure how fast this machine is: PART is leaf, plays, search, rollout, selfplay, fit, scaling or all.
 
     Figures are medians of repeated runs, those of one core by processor time.
     A part takes at most 45 seconds where the machine is free.
     """
-    from cluster.bench.gnubg import find_gnubg
     from cluster.bench.measure import Effort
     from cluster.bench.positions import load_positions
     from cluster.bench.suite import BenchOptions, BenchRun, Part
     from cluster.filters import DEFAULT_FILTER, load_filter
+    from workers.gnubg import find_gnubg
 
     Effort(repeats)  # says what is wrong before anything is measured
     options = BenchOptions(

@@ -106,7 +106,8 @@ def benchmark_suite(
     from cluster.filters import load_filter
     from cluster.suite_schemas import suite_report
     from engine.errors import InputError
-    from training.suite.contestant import Contestant, usable_cores
+    from training.cores import cores
+    from training.suite.contestant import Contestant
     from training.suite.run import SuiteOptions, available_files, run_suite
 
     options = SuiteOptions(tuple(part) if part else tuple(Part), _levels(levels), limit)
@@ -119,7 +120,7 @@ def benchmark_suite(
     move_filter = load_filter(filter)
     nets = chosen_nets(net)
     started = time.perf_counter()
-    contestant = Contestant(nets, open_databases_live(), move_filter, threads or usable_cores())
+    contestant = Contestant(nets, open_databases_live(), move_filter, threads or cores())
     with SuiteProgress() as progress:
         result = run_suite(contestant, files, options, progress.update)
     report = suite_report(result, nets.digest, move_filter.name, time.perf_counter() - started)

@@ -15,7 +15,7 @@ from typing import Any
 
 import typer
 
-from cluster.cli import bench, benchmark, data, rollout, train
+from cluster.cli import bench, benchmark, data, match, nets, rollout, train
 from engine.errors import GammonfarmError
 
 app = typer.Typer(
@@ -30,8 +30,10 @@ app.command("evaluate")(data.evaluate)
 app.command("perft")(data.perft)
 app.command("convert")(data.convert)
 app.add_typer(benchmark.app, name="benchmark")
+app.command("match")(match.match)
 app.command("bench")(bench.bench)
 app.command("train")(train.train)
+app.add_typer(nets.nets)
 app.command("doctor")(data.doctor)
 
 

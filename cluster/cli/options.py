@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import enum
 import logging
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
+    from cluster.executor import Executor
     from cluster.schemas import Model
     from engine.evaluator import Nets
     from engine.weights import Net
@@ -22,7 +23,7 @@ RulesOption = Annotated[
     typer.Option(
         "--rules",
         metavar="NAME",
-        help="international or tavla, with options: tavla+hit-and-run-ban+forced-bear-off.",
+        help="international, tavla, nackgammon or hypergammon; options as in tavla+hit-and-run-ban+forced-bear-off.",
     ),
 ]
 LevelOption = Annotated[int, typer.Option("--level", metavar="N", help="Plies, counted from 1.")]
@@ -34,8 +35,50 @@ FilterOption = Annotated[
     typer.Option("--filter", metavar="NAME", help="Which plays are looked at deeper: tiny, normal, wide or FILE.toml."),
 ]
 NetOption = Annotated[
-    Path | None, typer.Option("--net", metavar="FILE", help="Weights to use instead of the shipped main net.")
+    str | None,
+    typer.Option(
+        "--net",
+        metavar="NET",
+        help="Main net to use: a file, shipped (the default), champion, NAME@ALIAS, NAME@VERSION or a digest.",
+    ),
 ]
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", metavar="N", help="Ray workers; default: one per core.")
+]
+
+
+class ExecutorName(enum.Enum):
+    """Where games are played."""
+
+    RAY = "ray"
+    INLINE = "inline"
+
+
+ExecutorOption = Annotated[
+    ExecutorName, typer.Option("--executor", help="ray, or inline: in this process, without workers.")
+]
+
+
+def check_workers(workers: int | None) -> None:
+    """
+    Raises:
+        InputError: less than one.
+    """
+    from engine.errors import InputError
+
+    if workers is not None and workers < 1:
+        raise InputError("workers", workers, "a whole number of at least 1")
+
+
+def make_executor(name: ExecutorName, workers: int | None, address: str | None) -> Executor:
+    """The executor of this name; imports Ray only where it is wanted."""
+    if name is ExecutorName.INLINE:
+        from cluster.executor import InlineExecutor
+
+        return InlineExecutor()
+    from cluster.ray_executor import RayExecutor
+
+    return RayExecutor(workers, address)
 
 
 def print_json(model: Model) -> None:
@@ -44,24 +87,23 @@ def print_json(model: Model) -> None:
     sys.stdout.flush()
 
 
-def chosen_main(path: Path | None) -> Net:
-    """The main net a command works with."""
-    from engine.weights import load_net, shipped_net
+def chosen_nets(name: str | None, rules: str | None = None) -> Nets:
+    """The nets a command works with (`name`: see `cluster.nets.resolve_net`)."""
+    from cluster.nets import resolve_net, with_filter
 
-    return load_net(path) if path else shipped_net()
+    net = resolve_net(name)
+    if rules is not None:
+        warn_about_rules(net, rules)
+    return with_filter(net)
 
 
-def chosen_nets(path: Path | None, rules: str | None = None) -> Nets:
-    """The nets a command works with; warns when the main net was trained for another rule set."""
-    from engine.evaluator import Nets
+def warn_about_rules(net: Net, rules: str) -> None:
+    """Say where a main net was trained for another rule set."""
     from engine.rules import rule_set
-    from engine.weights import NetKind, shipped_net
 
-    net = chosen_main(path)
     trained = net.description.get("rules")
-    if rules is not None and trained is not None and trained != rule_set(rules).name:
+    if trained is not None and trained != rule_set(rules).name:
         log.warning("this net was trained for the rules %s; its values for %s are less sure", trained, rules)
-    return Nets(net, shipped_net(NetKind.FILTER))
 
 
 def warn_about_match(length: int) -> None:

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import enum
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cluster.cli.options import (
+    ExecutorName,
+    ExecutorOption,
     JsonOption,
     LevelOption,
     NetOption,
     PositionArgument,
     RulesOption,
+    WorkersOption,
+    check_workers,
     chosen_nets,
+    make_executor,
     print_json,
     warn_about_match,
 )
 
 if TYPE_CHECKING:
     from cluster.executor import Executor
-
-
-class ExecutorName(enum.Enum):
-    """Where the trials are played."""
-
-    RAY = "ray"
-    INLINE = "inline"
 
 
 def rollout(
@@ -61,16 +58,12 @@ def rollout(
     checkpoint: Annotated[
         int, typer.Option("--checkpoint", metavar="N", help="Trials between two looks of --race and the stop options.")
     ] = 324,
-    workers: Annotated[
-        int | None, typer.Option("--workers", metavar="N", help="Ray workers; default: one per core.")
-    ] = None,
+    workers: WorkersOption = None,
     block: Annotated[
         int, typer.Option("--block", metavar="N", help="Trials per task; changes nothing in the result.")
     ] = 36,
     rules: RulesOption = "international",
-    executor: Annotated[
-        ExecutorName, typer.Option("--executor", help="ray, or inline: in this process, without workers.")
-    ] = ExecutorName.RAY,
+    executor: ExecutorOption = ExecutorName.RAY,
     net: NetOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -85,11 +78,9 @@ def rollout(
     from cluster.schemas import RolloutRequest, parse_request
     from cluster.settings import load_settings
     from cluster.tracking import track_rollout
-    from engine.errors import InputError
     from engine.evaluator import Evaluator
 
-    if workers is not None and workers < 1:
-        raise InputError("workers", workers, "a whole number of at least 1")
+    check_workers(workers)
     request = parse_request(
         RolloutRequest,
         {
@@ -123,7 +114,7 @@ def rollout(
             render.show_board(question.position)
 
         def start_executor() -> Executor:
-            made = _executor(executor, workers, settings.ray_address)
+            made = make_executor(executor, workers, settings.ray_address)
             stack.callback(made.close)
             return made
 
@@ -139,13 +130,3 @@ def rollout(
         else:
             render.show_rollout(report)
         tracked.finished(report)
-
-
-def _executor(name: ExecutorName, workers: int | None, address: str | None) -> Executor:
-    if name is ExecutorName.INLINE:
-        from cluster.executor import InlineExecutor
-
-        return InlineExecutor()
-    from cluster.ray_executor import RayExecutor
-
-    return RayExecutor(workers, address)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import enum
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cluster.cli.options import JsonOption, chosen_main, print_json
+from cluster.cli.options import JsonOption, WorkersOption, check_workers, print_json
 
 if TYPE_CHECKING:
-    from cluster.schemas_training import TrainingReport
+    from cluster.schemas_training import DistillReport, TrainingReport
     from engine.weights import Net
     from training.production import Producer
     from training.recipe import DistillRecipe, SelfPlayRecipe
@@ -65,15 +66,18 @@ def train(
         typer.Option("--benchmark", metavar="FILE", help="Score the net on these decisions at every checkpoint."),
     ] = None,
     champion: Annotated[
-        Path | None,
-        typer.Option("--champion", metavar="FILE", help="Net that the gate compares with; default: the shipped one."),
+        str | None,
+        typer.Option(
+            "--champion",
+            metavar="NET",
+            help="Net that the gate compares with, named as for --net elsewhere; default: the shipped one.",
+        ),
     ] = None,
     teacher: Annotated[
-        Path | None, typer.Option("--teacher", metavar="FILE", help="Main net that a filter net learns from.")
+        str | None,
+        typer.Option("--teacher", metavar="NET", help="Main net that a filter net learns from; named likewise."),
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option("--workers", metavar="N", help="Makers of positions; default: one per core.")
-    ] = None,
+    workers: WorkersOption = None,
     inline: Annotated[
         bool, typer.Option("--inline", help="Make positions in threads of this process, without Ray.")
     ] = False,
@@ -85,20 +89,25 @@ def train(
 
     --resume goes on where a run stopped, to the same bits; neither workers nor threads change them.
     """
+    from cluster.nets import resolve_net
     from engine.errors import InputError
     from training.recipe import DistillRecipe, load_recipe
 
-    for name, value in (("workers", workers), ("threads", threads)):
-        if value is not None and value < 1:
-            raise InputError(name, value, "a whole number of at least 1")
+    check_workers(workers)
+    if threads < 1:
+        raise InputError("threads", threads, "a whole number of at least 1")
     loaded = load_recipe(recipe)
     where = _Where(workers, inline, threads, device)
     if isinstance(loaded, DistillRecipe):
-        given = {"resume": resume, "stage": stage, "benchmark": benchmark, "champion": champion, "json": json}
+        given = {"resume": resume, "stage": stage, "benchmark": benchmark, "champion": champion}
         odd = next((name for name, value in given.items() if value), None)
         if odd is not None:
             raise InputError(odd, loaded.name, "a selfplay recipe (a distillation has none)")
-        _distil(loaded, folder, chosen_main(teacher), where)
+        found = _distil(loaded, folder, resolve_net(teacher), where)
+        if json:
+            print_json(found)
+        else:
+            print(found.file)
         return
     if teacher is not None:
         raise InputError("teacher", teacher, "a distill recipe (a selfplay recipe learns from itself)")
@@ -120,11 +129,12 @@ class _Asked:
     resume: bool
     stage: Stage | None
     benchmark: Path | None
-    champion: Path | None
+    champion: str | None
 
 
 def _self_play(recipe: SelfPlayRecipe, asked: _Asked, where: _Where) -> TrainingReport:
     from cluster.cli.render_training import TrainingDisplay
+    from cluster.nets import resolve_net
     from cluster.schemas_training import training_report
     from cluster.settings import load_settings
     from training.devices import Device
@@ -138,7 +148,7 @@ def _self_play(recipe: SelfPlayRecipe, asked: _Asked, where: _Where) -> Training
         resume=asked.resume or (asked.stage is not None and (folder / f"{recipe.name}.checkpoint").exists()),
         tracking_uri=settings.tracking_uri,
         benchmark=asked.benchmark,
-        champion=chosen_main(asked.champion) if judged or asked.champion else None,
+        champion=resolve_net(asked.champion) if judged or asked.champion else None,
         device=Device(where.device.value),
         threads=where.threads,
     )
@@ -159,7 +169,8 @@ def _self_play(recipe: SelfPlayRecipe, asked: _Asked, where: _Where) -> Training
 
 def _producer(where: _Where, address: str | None) -> Producer:
     if where.inline:
-        from training.production import ThreadProducer, cores
+        from training.cores import cores
+        from training.production import ThreadProducer
 
         return ThreadProducer(where.workers or cores())
     from cluster.ray_executor import RayExecutor
@@ -168,12 +179,15 @@ def _producer(where: _Where, address: str | None) -> Producer:
     return ShardFarm(RayExecutor(where.workers, address))
 
 
-def _distil(recipe: DistillRecipe, folder: Path | None, teacher: Net, where: _Where) -> None:
+def _distil(recipe: DistillRecipe, folder: Path | None, teacher: Net, where: _Where) -> DistillReport:
     from cluster.cli.render_training import TrainingDisplay
+    from cluster.schemas_training import DistillReport
     from cluster.settings import load_settings
+    from engine.weights import NetKind, load_net
     from training.devices import Device
     from training.distill import run_distillation
 
+    started = time.perf_counter()
     settings = load_settings()
     with TrainingDisplay(recipe.name) as display:
         path = run_distillation(
@@ -185,4 +199,12 @@ def _distil(recipe: DistillRecipe, folder: Path | None, teacher: Net, where: _Wh
             Device(where.device.value),
             where.threads,
         )
-    print(path)
+    net = load_net(path, NetKind.FILTER)
+    return DistillReport(
+        recipe=recipe.name,
+        net=net.digest,
+        file=str(path),
+        teacher=teacher.digest,
+        rounds=recipe.rounds,
+        seconds=time.perf_counter() - started,
+    )

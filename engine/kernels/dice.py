@@ -69,3 +69,16 @@ def roll_index(seed, trial, half_move, table):
     if half_move == 1:
         return table[1, (trial // 36 + trial) % 36]
     return below(noise(seed, STREAM_TRIAL, trial, half_move), 36)
+
+
+@njit
+def opening_dice(bits, reroll):
+    """(first die, second die) of the first move of a game from 64 random bits; without `reroll` never a double."""
+    index = below(bits, 36 if reroll else 30)
+    if reroll:
+        return index // 6 + 1, index % 6 + 1
+    first = index // 5
+    second = index % 5
+    if second >= first:
+        second += 1
+    return first + 1, second + 1

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from engine.kernels.dice import below, noise
+from engine.kernels.dice import below, noise, opening_dice
 from engine.kernels.moves import flip_into
 from engine.kernels.network import ONE, is_won
 from engine.kernels.play import best_of, rank_roll, settled
@@ -62,14 +62,7 @@ def invert_into(outcome, out):
 @njit
 def opening_roll(seed, game, reroll):
     """(first die, second die) of the first move; without `reroll` it is never a double."""
-    index = below(noise(seed, STREAM_SELF_PLAY, game, 0), 36 if reroll else 30)
-    if reroll:
-        return index // 6 + 1, index % 6 + 1
-    first = index // 5
-    second = index % 5
-    if second >= first:
-        second += 1
-    return first + 1, second + 1
+    return opening_dice(noise(seed, STREAM_SELF_PLAY, game, 0), reroll)
 
 
 @njit

@@ -311,7 +311,7 @@ def test_switched_off_mlflow_records_nothing(
         raise AssertionError("MLflow was asked")
 
     monkeypatch.setenv("GAMMONFARM_MLFLOW_URI", "off")
-    monkeypatch.setattr("training.tracking._client", never)
+    monkeypatch.setattr("training.tracking.connect", never)
     assert rollout(capsys).provenance.blocks == 1
     assert not (home / "mlflow.db").exists()
     assert sorted(path.name for path in home.iterdir()) == ["bearoff", "redis"]

@@ -11,6 +11,7 @@ _GOLDEN = 0x9E3779B97F4A7C15
 STREAM_TRIAL = 1
 STREAM_STRATA = 2
 STREAM_SELF_PLAY = 3
+STREAM_VERSUS = 11
 
 
 def mix(value: int) -> int:
@@ -57,6 +58,15 @@ def roll_index(seed: int, trial: int, half_move: int) -> int:
 def self_play_roll(seed: int, game: int, half_move: int, reroll: bool) -> tuple[int, int]:
     """(first die, second die) of a half-move of a training game; without `reroll` the opening is no double."""
     bits = noise(seed, STREAM_SELF_PLAY, game, half_move)
+    if half_move == 0 and not reroll:
+        mixed = [(a, b) for a in range(1, 7) for b in range(1, 7) if a != b]
+        return mixed[below(bits, 30)]
+    return below(bits, 36) // 6 + 1, below(bits, 36) % 6 + 1
+
+
+def match_roll(seed: int, pair: int, half_move: int, reroll: bool) -> tuple[int, int]:
+    """(first die, second die) of a half-move in both games of a pair; without `reroll` the opening is no double."""
+    bits = noise(seed, STREAM_VERSUS, pair, half_move)
     if half_move == 0 and not reroll:
         mixed = [(a, b) for a in range(1, 7) for b in range(1, 7) if a != b]
         return mixed[below(bits, 30)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -83,11 +82,6 @@ class Contestant:
             return evaluator.after_position(board, INTERNATIONAL, level)
 
         return np.stack(self.over(list(boards), value, advance)) / ONE
-
-
-def usable_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def named(advance: Advance, what: str) -> Callable[[int, int], None]:

@@ -109,8 +109,8 @@ def summarise_errors(name: FigureName, errors: Sequence[float], plans: Sequence[
 
 
 def root_mean_square(name: FigureName, errors: Sequence[float], group: str | None = None) -> Figure:
-    """The root of the mean square; its interval is that of the mean square by first order (half / (2 * root))."""
+    """The root of the mean square; its error is that of the mean square by first order (se / (2 * root))."""
     square = estimate_mean([error * error for error in errors])
     root = math.sqrt(square.mean)
-    half = None if square.half is None else (square.half / (2 * root) if root else 0.0)
-    return name.of(Measure.ROOT_MEAN_SQUARE, Unit.POINTS, Estimate(square.n, root, half), group)
+    se = None if square.se is None else (square.se / (2 * root) if root else 0.0)
+    return name.of(Measure.ROOT_MEAN_SQUARE, Unit.POINTS, Estimate(square.n, root, se), group)
