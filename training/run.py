@@ -10,6 +10,7 @@ from pathlib import Path
 from engine.errors import InputError
 from engine.evaluator import Evaluator, Nets
 from engine.weights import Net, load_net, make_net, save_net
+from training.arrange import with_paired_units
 from training.benchmark import CheckerDecision, CheckerScore, read_decisions, score_checker
 from training.checkpoint import load_checkpoint, save_checkpoint
 from training.code import code_digest, code_version
@@ -152,7 +153,7 @@ class TrainingRun:
         records = Records(self._start())
         try:
             score = self._generations(records)
-            net = self._training.net()
+            net = with_paired_units(self._training.net(), self._training.rules)
             self._tell("looking at games it was not trained on")
             described = records.finished(Nets(net), self._training.rules, self._recipe.seed, self._history.entries)
             net = make_net(net.arrays, {**net.description, **described})
