@@ -20,7 +20,7 @@ HIGHEST_LEVEL = 4
 
 
 @inlined
-def _add_inverted(outcome, weight, total):
+def add_inverted(outcome, weight, total):
     """Add `weight` times an outcome of the other side, seen from this side."""
     total[0] += weight * (ONE - outcome[0])
     total[1] += weight * outcome[3]
@@ -30,14 +30,14 @@ def _add_inverted(outcome, weight, total):
 
 
 @inlined
-def _mean(total, outcome):
+def mean_of(total, outcome):
     """outcome = total / 36, rounded to the nearest."""
     for o in range(5):
         outcome[o] = (total[o] + 18) // 36
 
 
 @kernel
-def _best_replies(after, engine, w):
+def best_replies(after, engine, w):
     """Value the likely replies to an after-position, of all rolls, in `w`; it must not be settled."""
     flip_into(after, w.main.board)
     prepared = prepare(w.main.board, engine, w)
@@ -49,16 +49,16 @@ def value2(after, engine, w, outcome):
     """2-ply: the mean over the 21 replies, each valued by the main net."""
     if settled(after, engine, outcome):
         return
-    _best_replies(after, engine, w)
+    best_replies(after, engine, w)
     s = w.main
     s.sum[:] = 0
     number = 0
     for high in range(1, 7):
         for low in range(1, high + 1):
             best = best_between(s.starts[number], s.starts[number + 1], s)
-            _add_inverted(s.outcomes[best], 1 if high == low else 2, s.sum)
+            add_inverted(s.outcomes[best], 1 if high == low else 2, s.sum)
             number += 1
-    _mean(s.sum, outcome)
+    mean_of(s.sum, outcome)
 
 
 @kernel
@@ -80,7 +80,7 @@ def _one_roll_deeper(value_of_reply):
         if settled(after, engine, outcome):
             return
         w = spaces[0]
-        _best_replies(after, engine, w)
+        best_replies(after, engine, w)
         s = w.main
         s.sum[:] = 0
         number = 0
@@ -88,9 +88,9 @@ def _one_roll_deeper(value_of_reply):
             for low in range(1, high + 1):
                 best = best_between(s.starts[number], s.starts[number + 1], s)
                 value_of_reply(s.plays[best], engine, spaces[1:], s.reply)
-                _add_inverted(s.reply, 1 if high == low else 2, s.sum)
+                add_inverted(s.reply, 1 if high == low else 2, s.sum)
                 number += 1
-        _mean(s.sum, outcome)
+        mean_of(s.sum, outcome)
 
     return value
 
