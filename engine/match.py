@@ -7,14 +7,34 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from engine.errors import InputError
+from engine.rules import INTERNATIONAL, RuleSet
+
+if TYPE_CHECKING:
+    from engine.met.table import MatchEquityTable
 
 DEFAULT_CUBE_CAP = 1024
 """What both XG and GNU Backgammon use when nothing is said."""
 MAX_CUBE = 1 << 30
 MAX_POINTS = 32767
 """Longest match and highest score: the GNU match ID gives each of them 15 bits."""
+
+
+class Side(enum.Enum):
+    """One of the two sides, in the mover's view."""
+
+    MOVER = "mover"
+    OPPONENT = "opponent"
+
+    @property
+    def other(self) -> Side:
+        """The other one; also the same side seen by the other player."""
+        return Side.OPPONENT if self is Side.MOVER else Side.MOVER
 
 
 class CubeOwner(enum.Enum):
@@ -42,7 +62,7 @@ class MatchState:
 
     Raises:
         InputError: on construction, for the first field that cannot be so (`match length`, `score`, `cube value`,
-            `cube owner`, `cube cap`, `Crawford`, `Jacoby`, `beaver`).
+            `cube owner`, `cube cap`, `Crawford`, `Jacoby`, `beaver`, `automatic doubles`).
     """
 
     length: int = 0
@@ -61,6 +81,14 @@ class MatchState:
     """Money only: gammons count once the cube has been turned."""
     beaver: bool = False
     """Money only: the player who is doubled may redouble at once and keep the cube."""
+    raccoon: bool = True
+    """Where beavers are played: the player who is beavered may redouble once more, the cube staying where it is."""
+    automatic_doubles: int = 0
+    """Money only: how often a game equal opening dice turn the cube, which stays centred; 0 = not played."""
+    crawford_rule: bool = True
+    """Matches only: the first game in which a side needs one point is played without the cube."""
+    rules: RuleSet = INTERNATIONAL
+    """How the game is played. IDs don't say it: `Position.under` sets it."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.length <= MAX_POINTS:
@@ -82,10 +110,14 @@ class MatchState:
             raise InputError("Jacoby", self.jacoby, "only in money play")
         if self.beaver and self.length:
             raise InputError("beaver", self.beaver, "only in money play")
+        if self.automatic_doubles < 0 or (self.automatic_doubles and self.length):
+            raise InputError("automatic doubles", self.automatic_doubles, "0, or a number of them in money play")
 
     def _check_crawford(self) -> None:
         if not self.length:
             raise InputError("Crawford", self.crawford, "only in a match")
+        if not self.crawford_rule:
+            raise InputError("Crawford", self.crawford, "a match with the Crawford rule")
         if max(self.score) != self.length - 1:
             shown = f"{self.score[0]}-{self.score[1]} of {self.length}"
             raise InputError("Crawford", shown, "a score at which one side needs one point")
@@ -103,6 +135,18 @@ class MatchState:
         if self.is_money:
             return None
         return self.length - self.score[0], self.length - self.score[1]
+
+    @property
+    def post_crawford(self) -> bool:
+        """A side needs one point and the Crawford game is over (or there was none)."""
+        return self.length > 0 and max(self.score) == self.length - 1 and not self.crawford
+
+    def game_values(self, met: MatchEquityTable | None, doublings: int = 1) -> NDArray[np.float64]:
+        """What every end of this game is worth to the mover: see `engine.met.stakes.game_values`."""
+        # Inside, because tables need match states: this method is a shorter name for a function of `engine.met`.
+        from engine.met.stakes import game_values
+
+        return game_values(self, met, doublings)
 
     def flip(self) -> MatchState:
         """The same match seen by the other player; `flip()` twice is the identity."""

@@ -8,12 +8,13 @@ to a position never needs a second label.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from engine import board as boards
 from engine.board import Board
 from engine.errors import InputError
 from engine.match import CubeOwner, MatchState
+from engine.rules import RuleSet
 
 
 class Player(enum.Enum):
@@ -93,6 +94,10 @@ class Position:
     def pips(self) -> tuple[int, int]:
         """Pip counts (mover, opponent)."""
         return boards.pips(self.board)
+
+    def under(self, rules: RuleSet) -> Position:
+        """The same position in a game that is played by these rules."""
+        return replace(self, match=replace(self.match, rules=rules))
 
     def flip(self) -> Position:
         """The same table with the other player to decide, before his roll.
