@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.kernels.bearoff import CENTRED, OPPONENT_OWNS, OWNED, BearoffArrays, bearoff_indices
+from engine.kernels.bearoff import CENTRED, OPPONENT_OWNS, OWNED, bearoff_indices
 from engine.kernels.bits import highest, lowest
 from engine.kernels.board_vectors import place_masks
 from engine.kernels.compiled import entry, inlined, kernel
@@ -73,7 +73,6 @@ class CubeSpace(NamedTuple):
     cash_point: NDArray[np.float64]  # [L]: above which its opponent does
     outcome: NDArray[np.int64]  # [5]
     rolling: NDArray[np.int64]  # [S]: values of rolling
-    child: NDArray[np.int64]  # [S]: values of a reply
     best: NDArray[np.int64]  # [S]: number of the best reply
     sum: NDArray[np.int64]  # [S]
     values: NDArray[np.int64]  # [MOST_PLAYS, S]: of plays, in the view of who makes them
@@ -113,7 +112,7 @@ def efficiency_of(after, game):
     return min(max(row[0] + row[1] * pips, row[2]), row[3])
 
 
-@inlined
+@kernel
 def _points(side, wins, losses, game, space):
     """Average worth of wins and losses by turns, and the take and cash points of the side on roll with a live cube.
 
@@ -157,7 +156,7 @@ def _between(p, low, low_value, high, high_value):
     return low_value + (high_value - low_value) * (p - low) / (high - low)
 
 
-@inlined
+@kernel
 def static_values(outcome, efficiency, side, n, game, space):
     """Values of the first `n` states (`space.rolling`) for the side on roll, from its outcome (int64[5], its view).
 
@@ -195,7 +194,7 @@ def static_values(outcome, efficiency, side, n, game, space):
         space.rolling[s] = in_points((1.0 - efficiency) * dead + efficiency * live)
 
 
-@inlined
+@kernel
 def accepted(rolling, s, side, game):
     """Value to the side on roll of a double in state `s`, which must be possible, if it is not passed: the opponent
     takes or beavers, whichever costs him less. `rolling`: values of rolling, int64[S].
@@ -207,7 +206,7 @@ def accepted(rolling, s, side, game):
     return value
 
 
-@inlined
+@kernel
 def before_rolling(rolling, s, side, game):
     """Value of state `s` to the side on roll, who doubles where that is better than rolling."""
     if game.taken[side, s] == NONE:
@@ -215,7 +214,7 @@ def before_rolling(rolling, s, side, game):
     return max(rolling[s], min(accepted(rolling, s, side, game), game.pass_value[side, s]))
 
 
-@inlined
+@kernel
 def exact_values(after, side, n, game, databases, rolling):
     """Whether the two-sided database holds an after-position: then `rolling` (int64[S], out) are its values for the
     side on roll, which is not the one that `after` is seen by.
@@ -233,7 +232,7 @@ def exact_values(after, side, n, game, databases, rolling):
     return True
 
 
-@inlined
+@kernel
 def turn_round(outcome, inverted):
     """`inverted` = an outcome (int64[5] in 1/2**20) in the other side's view."""
     inverted[0] = ONE - outcome[0]
@@ -243,7 +242,7 @@ def turn_round(outcome, inverted):
     inverted[4] = outcome[2]
 
 
-@inlined
+@kernel
 def leaf_values(after, outcome, side, n, game, databases, space):
     """Values (`space.rolling`) of an after-position by its outcome (int64[5], the view of who just moved), for `side`,
     which is on roll: exact ones where the database has them.
@@ -268,9 +267,9 @@ def value_plays(n, depth, game, databases, s, space):
 
 
 @entry
-def static_values_of(outcome, efficiency, side, n, game, space):
-    """`static_values`, for Python."""
-    static_values(outcome, efficiency, side, n, game, space)
+def static_values_of(outcome, efficiency, n, game, space):
+    """`static_values` of side 0, for Python."""
+    static_values(outcome, efficiency, 0, n, game, space)
 
 
 @entry
@@ -281,5 +280,17 @@ def efficiency_in(after, game):
 
 @entry
 def exact_in(after, game, databases, rolling):
-    """`exact_values` for side 0 of all states, for Python."""
+    """`exact_values` for side 0 in all states, for Python."""
     return exact_values(after, 0, rolling.shape[0], game, databases, rolling)
+
+
+@entry
+def double_value(rolling, game):
+    """`accepted` for side 0 in the first state, for Python."""
+    return accepted(rolling, 0, 0, game)
+
+
+@entry
+def before_roll_value(rolling, game):
+    """`before_rolling` for side 0 in the first state, for Python."""
+    return before_rolling(rolling, 0, 0, game)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.kernels.bearoff import bearoff_outcome
-from engine.kernels.compiled import entry, inlined, kernel
+from engine.kernels.compiled import entry, kernel
 from engine.kernels.cube import (
     CubeSpace,
     accepted,
@@ -45,7 +45,7 @@ class CubeMemory(NamedTuple):
     rolling: NDArray[np.int64]  # [N, S]
 
 
-@inlined
+@kernel
 def _best(start, end, j, s, space):
     """The best of the plays from `start` up to `end` in state `j`; ties as in `engine.kernels.play.best_between`."""
     best = start
@@ -241,7 +241,7 @@ def passed_next_turn(after, engine, other, l3, l2, game, passes):
 
 @entry
 def value_roll(n, game, databases, s, level):
-    """Values (`level.cube.values`) of the plays of a roll that `engine.kernels.play.rank_roll` left in `s`, at 1-ply, in
-    the view of who makes them: the other side of the game, whose side 0 is on roll next.
+    """Values (`level.cube.values`) of the plays that `engine.kernels.play.rank_roll` left in `s`, at 1-ply, in the view
+    of who makes them: side 1 of the game, whose side 0 is on roll next.
     """
     value_plays(n, 0, game, databases, s, level.cube)
