@@ -141,6 +141,11 @@ class MatchState:
         """A side needs one point and the Crawford game is over (or there was none)."""
         return self.length > 0 and max(self.score) == self.length - 1 and not self.crawford
 
+    @property
+    def cube_in_play(self) -> bool:
+        """Whether anybody may double in this game: not in the Crawford game, a one-point match or without a cube."""
+        return self.rules.cube and not self.crawford and self.length != 1 and self.cube_cap > 1
+
     def game_values(self, met: MatchEquityTable | None, doublings: int = 1) -> NDArray[np.float64]:
         """What every end of this game is worth to the mover: see `engine.met.stakes.game_values`."""
         # Inside, because tables need match states: this method is a shorter name for a function of `engine.met`.
