@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import InputError
-from engine.match import CubeOwner, MatchState, Side
+from engine.match import MatchState, Side
 from engine.met.table import MatchEquityTable
 
 KINDS = 3
@@ -36,7 +36,7 @@ def game_values(state: MatchState, met: MatchEquityTable | None, doublings: int 
     values = np.empty((doublings + 1, 2 * KINDS))
     for doubling in range(doublings + 1):
         for kind in range(1, KINDS + 1):
-            points = (state.cube_value << doubling) * _counted(state, kind, turned=doubling > 0)
+            points = (state.cube_value << doubling) * state.counted(kind, after_double=doubling > 0)
             values[doubling, kind - 1] = _worth(state, met, points)
             values[doubling, KINDS + kind - 1] = _worth(state, met, -points)
     return values
@@ -134,10 +134,3 @@ def _table(met: MatchEquityTable | None) -> MatchEquityTable:
     if met is None:
         raise InputError("match equity table", None, "one, since this is a match")
     return met
-
-
-def _counted(state: MatchState, kind: int, turned: bool) -> int:
-    """What multiplies the cube when a game is won by `kind`; `turned`: after a double that was accepted."""
-    if not state.rules.gammon_counts or (state.jacoby and state.cube_owner is CubeOwner.CENTRED and not turned):
-        return 1
-    return kind if state.rules.backgammon_counts else min(kind, 2)
