@@ -141,6 +141,25 @@ class MatchState:
         """A side needs one point and the Crawford game is over (or there was none)."""
         return self.length > 0 and max(self.score) == self.length - 1 and not self.crawford
 
+    @property
+    def cube_in_play(self) -> bool:
+        """Whether anybody may double in this game: not in the Crawford game, a one-point match or without a cube."""
+        return self.rules.cube and not self.crawford and self.length != 1 and self.cube_cap > 1
+
+    def counted(self, kind: int, after_double: bool = False) -> int:
+        """What a win of this kind (1 single, 2 gammon, 3 backgammon) multiplies the cube by.
+
+        With the Jacoby rule gammons count single while the cube is centred, also where automatic doubles have turned
+        it.
+
+        Args:
+            after_double: as it would be once a double has been accepted.
+        """
+        centred = self.cube_owner is CubeOwner.CENTRED and not after_double
+        if not self.rules.gammon_counts or (self.jacoby and centred):
+            return 1
+        return kind if self.rules.backgammon_counts else min(kind, 2)
+
     def game_values(self, met: MatchEquityTable | None, doublings: int = 1) -> NDArray[np.float64]:
         """What every end of this game is worth to the mover: see `engine.met.stakes.game_values`."""
         # Inside, because tables need match states: this method is a shorter name for a function of `engine.met`.

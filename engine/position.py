@@ -41,6 +41,14 @@ class Offer(enum.Enum):
     RACCOON = "raccoon"
     """The opponent has doubled, the mover beavered, the opponent raccooned; the mover answers."""
 
+    @property
+    def factor(self) -> int:
+        """What the cube is multiplied by once the offer is accepted; dropping it costs half as much. 1: no offer."""
+        return _FACTORS[self]
+
+
+_FACTORS = {Offer.NONE: 1, Offer.DOUBLE: 2, Offer.BEAVER: 4, Offer.RACCOON: 8}
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Position:
@@ -74,8 +82,8 @@ class Position:
             raise InputError("offer", self.offer.value, "no dice while an offer stands")
         if self.match.crawford:
             raise InputError("offer", self.offer.value, "no cube in the Crawford game")
-        if self.match.cube_value * 2 > self.match.cube_cap:
-            raise InputError("offer", self.offer.value, f"a cube below its cap {self.match.cube_cap}")
+        if self.match.cube_value * self.offer.factor > self.match.cube_cap:
+            raise InputError("offer", self.offer.value, f"a cube that stays within its cap {self.match.cube_cap}")
         if self.offer is Offer.DOUBLE and self.match.cube_owner is CubeOwner.MOVER:
             raise InputError("offer", self.offer.value, "a cube in the middle or owned by the player who doubled")
 

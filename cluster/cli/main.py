@@ -15,7 +15,7 @@ from typing import Any
 
 import typer
 
-from cluster.cli import bench, benchmark, data, match, nets, rollout, train
+from cluster.cli import bench, benchmark, data, match, met, nets, rollout, train
 from engine.errors import GammonfarmError
 
 app = typer.Typer(
@@ -31,6 +31,7 @@ app.command("perft")(data.perft)
 app.command("convert")(data.convert)
 app.add_typer(benchmark.app, name="benchmark")
 app.command("match")(match.match)
+app.add_typer(met.app, name="met")
 app.command("bench")(bench.bench)
 app.command("train")(train.train)
 app.add_typer(nets.nets)

@@ -14,7 +14,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from engine.errors import InputError
-from engine.met.table import CUBEFUL_GAMES, MatchEquityTable, make_table
+from engine.match import MatchState
+from engine.met.cubeless import GameChances, cubeless_table
+from engine.met.table import MatchEquityTable, make_table
+from engine.rules import TAVLA, rule_set
 
 DEFAULT_MET = "kazaross-xg2"
 _MAX_BYTES = 1_000_000
@@ -49,6 +52,15 @@ def load_met(name_or_path: str = DEFAULT_MET) -> MatchEquityTable:
     return reader(name_or_path, content)
 
 
+def usual_met(match: MatchState) -> str:
+    """The name of the shipped table that a match is played with when nothing is said: `tavla` under those rules,
+    `cubeless` where the cube is left out (cap 1), else `DEFAULT_MET`.
+    """
+    if match.rules.name.split("+")[0] == TAVLA.name:
+        return "tavla"
+    return "cubeless" if match.cube_cap == 1 or not match.rules.cube else DEFAULT_MET
+
+
 @cache
 def _shipped(name: str) -> MatchEquityTable:
     if name not in known_mets():
@@ -58,26 +70,39 @@ def _shipped(name: str) -> MatchEquityTable:
 
 
 def _read_toml(path: str, content: bytes) -> MatchEquityTable:
-    """Our own format: `name`, `source`, `pre_crawford` (row a: chances against a + 1, a + 2, ...); optionally `rules`,
-    `cube`, `post_crawford` (with a cube: required) and `beyond`.
-    """
+    """Our own format, see docs/match.md: with a cube `pre_crawford` and `post_crawford`, without one `game`."""
     try:
         data = tomllib.loads(content.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(_FIELD, path, f"a TOML file ({error})") from error
-    unknown = sorted(set(data) - {*_TOML_FIELDS, "made_with"})
+    known = _ALWAYS | (_CUBELESS if "game" in data else _CUBEFUL)
+    unknown = sorted(set(data) - known)
     if unknown:
         raise InputError(_FIELD, path, f"no field {unknown[0]!r}")
     try:
-        cube = data.get("cube", True) is True
+        name, source, rules = str(data["name"]), str(data["source"]), rule_set(data.get("rules", "international"))
+        if "game" in data:
+            win, lose = (tuple(float(chance) for chance in data["game"][side]) for side in ("win", "lose"))
+            chances = GameChances((win[0], win[1], win[2]), (lose[0], lose[1], lose[2]))
+            return cubeless_table(name, source, chances, rules, int(data["length"]))
         triangle = [[float(chance) for chance in row] for row in data["pre_crawford"]]
-        post = [float(chance) for chance in data["post_crawford"]] if cube else None
-        beyond = {int(points): float(chance) for points, chance in data.get("beyond", CUBEFUL_GAMES).items()}
-        name, source, rules = str(data["name"]), str(data["source"]), str(data.get("rules", "international"))
+        post = [float(chance) for chance in data["post_crawford"]]
     except KeyError as error:
         raise InputError(_FIELD, path, f"the field {error.args[0]}") from error
-    except (TypeError, ValueError, AttributeError) as error:
-        raise InputError(_FIELD, path, f"numbers in its fields ({error})") from error
+    except InputError:
+        raise
+    except (TypeError, ValueError, IndexError, AttributeError) as error:
+        raise InputError(_FIELD, path, f"fields of the right kind ({error})") from error
+    return make_table(name, source, _square(path, triangle), post, rules.name)
+
+
+_ALWAYS = {"name", "source", "rules"}
+_CUBEFUL = {"pre_crawford", "post_crawford"}
+_CUBELESS = {"game", "length", "made_with"}
+
+
+def _square(path: str, triangle: list[list[float]]) -> list[list[float]]:
+    """The whole table from the chances of the side that leads."""
     n = len(triangle) + 1
     square = [[0.5] * n for _ in range(n)]
     for a, row in enumerate(triangle):
@@ -85,10 +110,7 @@ def _read_toml(path: str, content: bytes) -> MatchEquityTable:
             raise InputError(_FIELD, path, f"{n - 1 - a} chances in row {a + 1}, not {len(row)}")
         for b, chance in enumerate(row, a + 1):
             square[a][b], square[b][a] = chance, 1.0 - chance
-    return make_table(name, source, square, post, beyond=beyond, rules=rules, cube=cube)
-
-
-_TOML_FIELDS = frozenset({"name", "source", "rules", "cube", "post_crawford", "pre_crawford", "beyond"})
+    return square
 
 
 def _read_gnu_xml(path: str, content: bytes) -> MatchEquityTable:
@@ -118,7 +140,9 @@ def _read_xg(path: str, content: bytes) -> MatchEquityTable:
     """eXtreme Gammon's `.met`: an INI file in CP1252 with rows `1=` to `N=` in `[PreCrawford]`."""
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
-        parser.read_string(content.decode("cp1252", errors="replace"), source=path)
+        # Indented lines would be taken as more of the line before.
+        lines = (line.strip() for line in content.decode("cp1252", errors="replace").splitlines())
+        parser.read_string("\n".join(lines), source=path)
         current, pre = parser["Current"], parser["PreCrawford"]
         rows = [_numbers(path, pre[str(number)]) for number in range(1, int(pre["Size"]) + 1)]
         post = _numbers(path, parser["PostCrawford"]["Data"])

@@ -1,0 +1,90 @@
+"""How a game from the start ends, estimated by rollouts: what cubeless match equity tables are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.bearoff import Bearoff
+from engine.errors import InputError
+from engine.evaluator import Evaluator, Nets
+from engine.met.cubeless import GameChances
+from engine.rollout import Candidate, Roller, RolloutSettings
+from engine.rules import Opening, RuleSet
+from engine.tally import Tally
+from engine.versus import NetPlayer
+
+_DECIMALS = 6
+_STRATUM = 36
+"""Trials of which each first roll of the opponent comes once."""
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatedChances:
+    """Chances of a game in the view of the side that begins, with what is known about them."""
+
+    chances: GameChances
+    """Rounded to six decimals."""
+    se: float
+    """The largest standard error of the cumulative chances (win, gammon or better, ..., for both sides)."""
+    trials: int
+    """In all."""
+
+
+def opening_rolls(rules: RuleSet) -> list[tuple[tuple[int, int], float]]:
+    """The rolls that a game can begin with, the higher die first, each with its chance; they add up to 1."""
+    pairs = [(high, low) for high in range(1, 7) for low in range(1, high + 1)]
+    if rules.opening is Opening.KEEP_OPENING_DICE:
+        return [(roll, 1 / 15) for roll in pairs if roll[0] != roll[1]]
+    return [(roll, (1 if roll[0] == roll[1] else 2) / 36) for roll in pairs]
+
+
+def estimate_chances(
+    nets: Nets,
+    bearoff: Bearoff,
+    settings: RolloutSettings,
+    trials: int,
+    progress: Callable[[float], None] | None = None,
+) -> EstimatedChances:
+    """Roll out the best play of every opening roll, on dice of its own, and weigh the results by the rolls' chances.
+
+    Args:
+        trials: in all; the same multiple of 36 for every roll, so at least so many are played.
+        progress: called with the part that is done, 0 to 1.
+
+    Raises:
+        InputError: no trials.
+    """
+    if trials < 1:
+        raise InputError("trials", trials, "a whole number of at least 1")
+    rules = settings.rules
+    rolls = opening_rolls(rules)
+    each = -(-trials // (len(rolls) * _STRATUM)) * _STRATUM
+    player = NetPlayer(Evaluator(nets, bearoff.arrays), rules, settings.level)
+    dice = np.array([roll for roll, _ in rolls], dtype=np.int64)
+    afters = player.choose(np.tile(rules.start.board, (len(rolls), 1)), dice)
+    roller = Roller(nets, bearoff.arrays)
+    means, errors = np.zeros(5), np.zeros(5)
+    for number, (after, (_, weight)) in enumerate(zip(afters, rolls, strict=True)):
+        rows = roller.trials(Candidate.after_play(after), settings, number * each, each)
+        outcome = Tally.of([rows], rules).outcome(0)
+        means += weight * np.array([estimate.mean for estimate in outcome])
+        errors = np.hypot(errors, weight * np.array([estimate.se for estimate in outcome]))
+        if progress is not None:
+            progress((number + 1) / len(rolls))
+    return EstimatedChances(_exact_kinds(means.tolist()), float(errors.max()), each * len(rolls))
+
+
+def _exact_kinds(cumulative: list[float]) -> GameChances:
+    """From estimates of the five cumulative chances, which can lie a little outside their range."""
+    win, win_gammon, win_backgammon, lose_gammon, lose_backgammon = (min(max(p, 0.0), 1.0) for p in cumulative)
+
+    def kinds(all_wins: float, gammons: float, backgammons: float) -> tuple[float, float, float]:
+        third = round(min(backgammons, gammons), _DECIMALS)
+        second = round(gammons - third, _DECIMALS)
+        return round(all_wins - second - third, _DECIMALS), second, third
+
+    win = round(win, _DECIMALS)
+    return GameChances(kinds(win, win_gammon, win_backgammon), kinds(1.0 - win, lose_gammon, lose_backgammon))
