@@ -149,45 +149,6 @@ class RolloutReport(Model):
     timing: Timing
 
 
-class PlayValue(Model):
-    """A ranked play."""
-
-    play: str
-    equity: float
-    difference: float
-    """To the best play: zero or negative."""
-    probabilities: Probabilities
-    level: int
-
-
-class BearoffSide(Model):
-    """A side that only bears off, from the exact database."""
-
-    mean_rolls: float
-    epc: float
-    """Effective pip count: 49/6 times the mean number of rolls."""
-    wastage: float
-    """EPC minus pips."""
-
-
-class EvaluationReport(Model):
-    """The JSON document of `gammonfarm evaluate`: the position before the roll and, with dice, the plays, best
-    first.
-    """
-
-    xgid: str
-    gnu_id: str
-    rules: str
-    net: str
-    level: int
-    equity: float
-    """Cubeless; with dice the value of the best play."""
-    probabilities: Probabilities
-    plays: tuple[PlayValue, ...] = ()
-    bearoff: tuple[BearoffSide | None, BearoffSide | None] = (None, None)
-    """Player on roll, opponent; null for a side that has a checker outside its home."""
-
-
 class PerftReport(Model):
     """The JSON document of `gammonfarm perft`."""
 

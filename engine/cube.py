@@ -70,7 +70,7 @@ def cube_in_play(match: MatchState) -> bool:
 
 def may_gain_by_doubling(match: MatchState) -> bool:
     """Whether the mover may double before his roll, and a doubled cube could be of any use to him."""
-    return may_double(match, match.rules) and bool(_live(match)[0, 0])
+    return may_double(match) and bool(_live(match)[0, 0])
 
 
 def make_question(match: MatchState, met: MatchEquityTable | None, efficiency: CubeEfficiency) -> CubeQuestion:
@@ -131,7 +131,7 @@ def _in_points(value: float) -> int:
 
 def _doublings_left(match: MatchState) -> int:
     """How often the cube may be turned before it reaches its cap; 0 where the game is played without it."""
-    if match.crawford or not match.rules.cube:
+    if not match.cube_in_play:
         return 0
     return (match.cube_cap // match.cube_value).bit_length() - 1
 
@@ -142,7 +142,7 @@ def _unlimited(match: MatchState) -> bool:
 
 def _jacoby(match: MatchState) -> bool:
     """Whether gammons count single on a centred cube: not in games that are played without a cube."""
-    return match.jacoby and match.rules.cube and match.cube_cap > 1
+    return match.jacoby and match.cube_in_play
 
 
 def _live(match: MatchState) -> NDArray[np.bool_]:

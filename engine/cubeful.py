@@ -129,9 +129,9 @@ class CubefulEvaluator:
         check_level(level)
         question = self.question(match)
         outcome, rolling = self._values(flip(board), match, level)
-        inverted = outcomes.invert(outcome)
-        inverted[outcomes.WIN] = ONE - outcome[outcomes.WIN]
-        return CubeValues(question, inverted, rolling)
+        win, gammon, backgammon, lose_gammon, lose_backgammon = outcome.tolist()
+        own = np.array([ONE - win, lose_gammon, lose_backgammon, gammon, backgammon], dtype=np.int64)
+        return CubeValues(question, own, rolling)
 
     def rank_plays(
         self,

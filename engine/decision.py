@@ -180,7 +180,7 @@ def answer_offer(evaluator: CubefulEvaluator, position: Position, level: int) ->
             CubeAction.TAKE: _rolling_at(evaluator, position, 4, level),
             CubeAction.PASS: -2.0,
         }
-        if match.cube_value * 8 <= match.cube_cap:
+        if match.raccoon and match.cube_value * 8 <= match.cube_cap:
             equities[CubeAction.RACCOON] = min(_rolling_at(evaluator, position, 8, level), 4.0)
     elif offer is Offer.RACCOON:
         equities = {CubeAction.TAKE: -_rolling_at(evaluator, position, 8, level), CubeAction.PASS: -4.0}

@@ -13,8 +13,8 @@ Readings (sources: the GNU Backgammon manual; pairs of GNU and XG IDs in publish
 Backgammon printed):
 
 - Player 1 is X, player 0 is O.
-- While a double stands, "on roll" is the doubler and "to decide" the player who must answer; the position ID names the
-  player to decide second. A `Position` has the same view: the mover is the one who answers.
+- While a double stands, "on roll" is the doubler and "to decide" the player who must answer. The position ID does not
+  change with the double: it still names the doubler second. In a `Position` the mover is the one who answers.
 - The Jacoby bit is inverted and came later: an ID without it (0) means Jacoby in money play. In a match it says
   nothing; GNU Backgammon writes 1 there.
 - A match ID has no beaver rule and no cube cap.
@@ -82,6 +82,8 @@ def parse_gnu_id(text: str) -> Position:
         raise InputError("GNU ID", text.strip(), "positionID:matchID")
     board = parse_position_id(parts[0].strip())
     facts = parse_match_id(parts[1].strip())
+    if facts.offer is Offer.DOUBLE:
+        board = boards.flip(board)
     return Position(board, facts.match, facts.dice, facts.on_roll, facts.offer)
 
 
@@ -91,11 +93,12 @@ def format_gnu_id(position: Position) -> str:
     Raises:
         InputError: see `format_match_id`.
     """
-    return f"{format_position_id(position.board)}:{format_match_id(position)}"
+    board = boards.flip(position.board) if position.offer is Offer.DOUBLE else position.board
+    return f"{format_position_id(board)}:{format_match_id(position)}"
 
 
 def parse_position_id(text: str) -> Board:
-    """The board of a position ID, int8[26] in the view of its second side (the player on roll, or who must answer).
+    """The board of a position ID, int8[26] in the view of its second side (the player on roll, or who has doubled).
 
     Raises:
         InputError: length, characters, stray bits, more than fifteen checkers a side, both sides on one point, or a
@@ -120,7 +123,7 @@ def parse_position_id(text: str) -> Board:
 
 
 def format_position_id(board: Board) -> str:
-    """The position ID of a board in the view of the player on roll (or who must answer): 14 characters."""
+    """The position ID of a board in the view of the player on roll (or who has doubled): 14 characters."""
     bits = 0
     index = 0
     for side in (-board[::-1][1:], board[1:]):  # each in his own numbering: points 1..24, then the bar

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from strategies import boards, positions
 
-from engine.board import START, Board, borne_off, pips
+from engine.board import START, Board, borne_off, flip, pips
 from engine.errors import InputError
 from engine.gnuid import (
     format_gnu_id,
@@ -119,6 +119,16 @@ def test_a_double_is_seen_by_the_player_who_must_answer_it() -> None:
     facts = parse_match_id(text)
     assert (facts.offer, facts.on_roll) == (Offer.DOUBLE, Player.O)
     assert facts.match == match
+
+
+def test_the_position_id_stays_the_same_while_a_double_stands() -> None:
+    # Printed by GNU Backgammon 1.07 before and after player 1 doubled; only player 0 has split his last checkers.
+    before = parse_gnu_id("4PPgASTgc/ABMA:cAngAAAAAAAE")
+    doubled = parse_gnu_id("4PPgASTgc/ABMA:cBHgAAAAAAAE")
+    assert (before.on_roll, doubled.on_roll, doubled.offer) == (Player.X, Player.O, Offer.DOUBLE)
+    assert doubled.board.tolist() == flip(before.board).tolist() != before.board.tolist()
+    assert doubled.match == before.match.flip()
+    assert format_gnu_id(doubled) == "4PPgASTgc/ABMA:cBHgAAAAAAAE"
 
 
 def test_the_lower_die_may_come_first() -> None:

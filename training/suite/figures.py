@@ -20,6 +20,7 @@ class Part(enum.Enum):
     OPENINGS = "openings"
     BEAROFF = "bearoff"
     CALIBRATION = "calibration"
+    CUBE = "cube"
 
 
 class Unit(enum.Enum):
@@ -44,6 +45,7 @@ class Measure(enum.Enum):
     LARGEST = "largest error"
     CALIBRATION_ERROR = "calibration error"
     BEST_OR_CLOSE = "best or within 0.01"
+    CLEARLY_WRONG = "loses more than 0.1"
 
 
 @dataclass(frozen=True, slots=True)

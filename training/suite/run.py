@@ -14,6 +14,7 @@ from training.benchmark import read_decisions
 from training.suite.calibration import calibration_figures
 from training.suite.checker import checker_figures
 from training.suite.contestant import Contestant
+from training.suite.cube import cube_figures, read_cube_decisions
 from training.suite.endings import (
     known_ending_figures,
     one_sided_figures,
@@ -47,6 +48,7 @@ DEFAULT_LEVELS: dict[Part, tuple[int, ...]] = {
     Part.OPENINGS: (1, 2, 3),
     Part.BEAROFF: (1, 2),
     Part.CALIBRATION: (1,),
+    Part.CUBE: (1, 2),
 }
 
 
@@ -74,6 +76,7 @@ FILES: dict[Part, tuple[DataFile, ...]] = {
     Part.OPENINGS: (DataFile.OPENING_TABLE, DataFile.OPENINGS_PUBLISHED, DataFile.OPENING_BOOK),
     Part.BEAROFF: (DataFile.ONE_SIDED, DataFile.TWO_SIDED, DataFile.RACES),
     Part.CALIBRATION: _ROLLED_OUT,
+    Part.CUBE: (DataFile.DECISIONS_SMALL, DataFile.DECISIONS_LARGE),
 }
 
 
@@ -161,6 +164,8 @@ def _measure(
         case DataFile.DECISIONS_SMALL | DataFile.DECISIONS_LARGE:
             if limit is None and file is DataFile.DECISIONS_LARGE:
                 limit = LARGE_FILE_LIMIT
+            if part is Part.CUBE:
+                return cube_figures(source, _some(path, read_cube_decisions(path, limit)), contestant, levels, advance)
             decisions = _some(path, list(read_decisions(path, limit)))
             return checker_figures(source, decisions, contestant, levels, advance)
         case DataFile.ROLLOUTS | DataFile.PLAYER_BACK_GAMES | DataFile.OPPONENT_BACK_GAMES:
