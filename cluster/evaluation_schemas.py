@@ -117,7 +117,8 @@ class EvaluationReport(Model):
     """
 
     xgid: str
-    gnu_id: str
+    gnu_id: str | None
+    """Null where such an ID can't say it: for a beaver or raccoon that stands."""
     rules: str
     net: str
     level: int

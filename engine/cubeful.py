@@ -87,6 +87,9 @@ class _Candidate:
     """The mover's checkers that are still on the board."""
     outcome: NDArray[np.int64]
     value: int
+    """With the cube."""
+    cubeless: int
+    """By what wins and losses are worth to the mover; decides between equal values."""
     level: int
 
 
@@ -143,7 +146,8 @@ class CubefulEvaluator:
     ) -> list[CubefulPlay]:
         """All legal plays, best first by their value with the cube; `move_filter` is needed above level 1.
 
-        Filters, levels and ties as in `engine.search.rank_plays`.
+        Filters and levels as in `engine.search.rank_plays`. Ties go to the better play without the cube, then to
+        bearing off more, then to the order of generation.
 
         Raises:
             InputError: an unknown level, or as `question`.
@@ -160,7 +164,9 @@ class CubefulEvaluator:
         value_roll(n, question.game, engine.bearoff, s, top)
         left = np.maximum(s.plays[:n], 0).sum(axis=1).tolist()
         plays = [
-            _Candidate(s.plays[i].copy(), i, left[i], s.outcomes[i].copy(), int(top.cube.values[i, 0]), 1)
+            _Candidate(
+                s.plays[i].copy(), i, left[i], s.outcomes[i].copy(), int(top.cube.values[i, 0]), int(s.equities[i]), 1
+            )
             for i in range(n)
         ]
         steps = move_filter.for_level(level) if move_filter else ()
@@ -172,6 +178,7 @@ class CubefulEvaluator:
             for play in going_on:
                 play.outcome, rolling = self._values(play.after, turned, target)
                 play.value = -int(before_roll_value(rolling, question.game))
+                play.cubeless = int(play.outcome @ engine.utility)
                 play.level = target
         return [self._shown(own, play) for play in _sorted(plays)]
 
@@ -252,4 +259,4 @@ def make_cube_space() -> CubeSpace:
 
 
 def _sorted(plays: list[_Candidate]) -> list[_Candidate]:
-    return sorted(plays, key=lambda p: (-p.level, -p.value, p.left, p.order))
+    return sorted(plays, key=lambda p: (-p.level, -p.value, -p.cubeless, p.left, p.order))

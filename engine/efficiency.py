@@ -1,7 +1,7 @@
 """How live a cube is, as data: `configs/cube/NAME.toml`, or a file of the user's.
 
-Janowski's x says where between a dead cube (0), which nobody will turn again, and a live one (1), which is always turned
-at the perfect moment, a real cube stands. It depends on how far a roll throws the chance to win.
+Janowski's x says where a real cube stands between a dead one (0), which nobody will turn again, and a live one (1),
+which is always turned at the perfect moment. It depends on how far a roll throws the chance to win.
 """
 
 from __future__ import annotations

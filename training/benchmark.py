@@ -10,16 +10,18 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from engine.board import Board
+from engine.cubeful import CubefulEvaluator
 from engine.errors import InputError
 from engine.evaluator import Evaluator
 from engine.ids import parse_position
+from engine.match import MatchState
 from engine.notation import parse_play
 from engine.rules import INTERNATIONAL
 from engine.search import MoveFilter, rank_plays
@@ -35,6 +37,8 @@ class CheckerDecision:
     losses: dict[bytes, float]
     """After-position (mover's view) -> equity lost."""
     unlisted_loss: float
+    match: MatchState = field(default_factory=MatchState)
+    """Score and cube of the decision, in the mover's view."""
 
     def judge(self, after: Board) -> Choice:
         """What choosing the play that leads to `after` (int8[26], the mover's view) costs."""
@@ -116,7 +120,7 @@ def _read_record(path: Path, number: int, line: str) -> CheckerDecision | None:
         worst = max(0.0, best - min(float(move["eq"]) for move in record["moves"]))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path.name} line {number}", line.strip(), f"a checker decision ({error})") from error
-    return CheckerDecision(tuple(int(c) for c in position.board), dice, losses, worst)
+    return CheckerDecision(tuple(int(c) for c in position.board), dice, losses, worst, position.match)
 
 
 def choice_of(
@@ -129,6 +133,14 @@ def choice_of(
     """
     board = np.array(decision.board, dtype=np.int8)
     return decision.judge(rank_plays(evaluator, board, decision.dice, INTERNATIONAL, level, move_filter)[0].after)
+
+
+def choice_with_cube(
+    evaluator: CubefulEvaluator, decision: CheckerDecision, level: int = 1, move_filter: MoveFilter | None = None
+) -> Choice:
+    """What an evaluator chooses that looks at the cube and the score, and what that costs; raises as `choice_of`."""
+    board = np.array(decision.board, dtype=np.int8)
+    return decision.judge(evaluator.rank_plays(board, decision.dice, decision.match, level, move_filter)[0].after)
 
 
 def score_checker(

@@ -11,6 +11,7 @@ from cluster.cli.options import (
     FilterOption,
     JsonOption,
     LevelOption,
+    MetOption,
     NetOption,
     PositionArgument,
     RulesOption,
@@ -26,27 +27,44 @@ def evaluate(
     position: PositionArgument,
     level: LevelOption = 1,
     rules: RulesOption = "international",
+    cube: Annotated[
+        str | None,
+        typer.Option(
+            "--cube", metavar="NAME", help="all: also for a centred cube, yours and the opponent's; or one of these."
+        ),
+    ] = None,
+    cubeless: Annotated[bool, typer.Option("--cubeless", help="Leave out the cube and the score.")] = False,
+    met: MetOption = None,
+    efficiency: Annotated[
+        str, typer.Option("--efficiency", metavar="NAME|FILE", help="How live the cube is: docs/cube.md.")
+    ] = "published",
     top: Annotated[int, typer.Option("--top", metavar="N", help="Plays to list (0: all).")] = 10,
     filter: FilterOption = "normal",
     net: NetOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show a position, what it is worth and, with dice, the ranked plays."""
-    from cluster.answers import evaluate_position
+    """Show a position and what it is worth: with dice the ranked plays, before the roll the cube decision, while an
+    offer stands the right answer.
+    """
+    from cluster.answers import EvaluationOptions, evaluate_position
     from cluster.cli import render
+    from cluster.cli.render_evaluation import show_evaluation
+    from cluster.cube_answers import cube_case
     from cluster.filters import load_filter
     from engine.errors import InputError
 
     if top < 0:
         raise InputError("top", top, "0 or a number of plays")
     nets = chosen_nets(net, rules)
-    parsed, report = evaluate_position(position, level, rules, nets, load_filter(filter), render.open_databases_live)
-    warn_about_match(parsed.match.length)
+    options = EvaluationOptions(level, rules, cubeless, cube_case(cube) if cube else None, met, efficiency)
+    parsed, report = evaluate_position(position, options, nets, load_filter(filter), render.open_databases_live)
+    if cubeless:
+        warn_about_match(parsed.match.length)
     if json:
         print_json(report)
     else:
         render.show_board(parsed)
-        render.show_evaluation(report, top or len(report.plays))
+        show_evaluation(report, top)
 
 
 def perft(

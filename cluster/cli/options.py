@@ -42,6 +42,14 @@ NetOption = Annotated[
         help="Main net to use: a file, shipped (the default), champion, NAME@ALIAS, NAME@VERSION or a digest.",
     ),
 ]
+MetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--met",
+        metavar="NAME|FILE",
+        help="Match equity table: a shipped one, or a file .toml, .xml (GNU Backgammon), .met (XG).",
+    ),
+]
 WorkersOption = Annotated[
     int | None, typer.Option("--workers", metavar="N", help="Ray workers; default: one per core.")
 ]

@@ -16,7 +16,6 @@ from cluster.schemas import (
     BenchmarkReport,
     ConversionReport,
     DoctorReport,
-    EvaluationReport,
     PerftReport,
     Probabilities,
     RolloutReport,
@@ -26,7 +25,7 @@ from engine.display import board_text
 from engine.position import Position
 from engine.stopping import StopReason
 
-_OUTCOME_HEADS = ("win", "win g", "win bg", "lose g", "lose bg")
+OUTCOME_HEADS = ("win", "win g", "win bg", "lose g", "lose bg")
 _WIDTH_WHEN_PIPED = 120
 _STOPPED = {
     StopReason.CONFIDENCE: "stopped early: the best play is the best with the confidence asked for",
@@ -42,7 +41,8 @@ def stdout_console(width: int = _WIDTH_WHEN_PIPED) -> Console:
     return console if console.is_terminal else Console(highlight=False, emoji=False, width=width)
 
 
-def _percent(p: Probabilities) -> list[str]:
+def percent(p: Probabilities) -> list[str]:
+    """The five probabilities with two decimals."""
     # Tiny negative estimates would print as -0.00.
     return [f"{100 * value:.2f}".replace("-0.00", "0.00") for value in p.values()]
 
@@ -64,7 +64,7 @@ def show_board(position: Position) -> None:
 def show_rollout(report: RolloutReport) -> None:
     """The table of candidates, best first, and one line of provenance."""
     table = plain_table(
-        "play", "level", "equity", "SE", "diff", "SE diff", *(f"{h} %" for h in _OUTCOME_HEADS), "trials"
+        "play", "level", "equity", "SE", "diff", "SE diff", *(f"{h} %" for h in OUTCOME_HEADS), "trials"
     )
     for c in report.result.candidates:
         table.add_row(
@@ -74,7 +74,7 @@ def show_rollout(report: RolloutReport) -> None:
             f"{c.se:.4f}",
             f"{c.difference:+.4f}" if c.difference else "",
             f"{c.difference_se:.4f}" if c.difference_se else "",
-            *_percent(c.probabilities),
+            *percent(c.probabilities),
             f"{c.trials:,}",
         )
     out = stdout_console()
@@ -180,28 +180,6 @@ def open_databases_live() -> Bearoff:
             progress.update(tasks[name], completed=done)
 
         return open_databases(progress=show)
-
-
-def show_evaluation(report: EvaluationReport, top: int) -> None:
-    """Value of a position, and its best plays."""
-    out = stdout_console()
-    out.print(f"net {report.net}, {report.level}-ply, {report.rules}, cubeless money equity", markup=False)
-    for name, side in zip(("player on roll", "opponent"), report.bearoff, strict=True):
-        if side is not None:
-            rolls = f"{side.mean_rolls:.3f} rolls on average"
-            out.print(f"bear-off, {name}: {rolls}, EPC {side.epc:.2f}, wastage {side.wastage:.2f}", markup=False)
-    if not report.plays:
-        table = plain_table("position", "equity", *(f"{h} %" for h in _OUTCOME_HEADS))
-        table.add_row("before the roll", f"{report.equity:+.4f}", *_percent(report.probabilities))
-        out.print(table)
-        return
-    table = plain_table("play", "level", "equity", "diff", *(f"{h} %" for h in _OUTCOME_HEADS))
-    for p in report.plays[:top]:
-        difference = f"{p.difference:+.4f}" if p.difference else ""
-        table.add_row(p.play, f"{p.level}-ply", f"{p.equity:+.4f}", difference, *_percent(p.probabilities))
-    out.print(table)
-    if len(report.plays) > top:
-        out.print(f"{len(report.plays) - top} more plays (--top 0 lists all)", markup=False)
 
 
 def show_perft(report: PerftReport) -> None:

@@ -47,12 +47,17 @@ class CubeMemory(NamedTuple):
 
 @kernel
 def _best(start, end, j, s, space):
-    """The best of the plays from `start` up to `end` in state `j`; ties as in `engine.kernels.play.best_between`."""
+    """The best of the plays from `start` up to `end` in state `j`. Ties, which are common where the opponent will cash
+    whatever is played, go to the better one without the cube, then as in `engine.kernels.play.best_between`.
+    """
     best = start
     for i in range(start + 1, end):
-        if space.values[i, j] > space.values[best, j] or (
-            space.values[i, j] == space.values[best, j] and checkers_left(s.plays[i]) < checkers_left(s.plays[best])
-        ):
+        value, highest = space.values[i, j], space.values[best, j]
+        if value == highest:
+            value, highest = s.equities[i], s.equities[best]
+            if value == highest:
+                value, highest = -checkers_left(s.plays[i]), -checkers_left(s.plays[best])
+        if value > highest:
             best = i
     return best
 

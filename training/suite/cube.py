@@ -1,14 +1,15 @@
 """Cube decisions of recorded games: equity lost by doubling, not doubling, taking and passing.
 
-A record has GNU Backgammon's equities of no double, double/take and double/pass, in units of the cube and in the view of
-the player whose decision it is. Of kind "double", that is the player on roll: he loses what the better of rolling and
-doubling (the opponent answering best) is worth more than what he chose. Of kind "take", it is the player who was
+A record has GNU Backgammon's equities of no double, double/take and double/pass, in units of the cube and in the view
+of the player whose decision it is. Of kind "double", that is the player on roll: he loses what the better of rolling
+and doubling (the opponent answering best) is worth more than what he chose. Of kind "take", it is the player who was
 doubled: a wrong answer loses the difference between the two. The evaluator looks at the score and the cube.
 """
 
 from __future__ import annotations
 
 import enum
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +19,9 @@ from engine.cubeful import CubefulEvaluator
 from engine.decision import CubeAction, answer_offer, equities_of
 from engine.evaluator import Evaluator
 from engine.ids import parse_position
-from engine.met import load_met
+from engine.met import MatchEquityTable, load_met
 from engine.position import Offer, Position
+from training.benchmark import CheckerDecision, Choice, choice_with_cube
 from training.estimate import estimate_mean
 from training.suite.contestant import Contestant, named
 from training.suite.figures import Advance, Figure, FigureName, Measure, Part, Unit
@@ -28,6 +30,7 @@ from training.suite.files import read_objects
 CLEAR = 0.1
 """Equity: a verdict that loses more is wrong where the reference is sure."""
 _ROUNDING = 1e-9
+CHECKER_PLAY = "checker play"
 
 
 class DecisionKind(enum.Enum):
@@ -57,8 +60,8 @@ class CubeDecision:
 
 
 def read_cube_decisions(path: Path, limit: int | None = None) -> list[CubeDecision]:
-    """The cube decisions among the first records of a file, as many as `limit`: JSON lines with `pos`, `match` (GNU IDs)
-    and `cube` (`kind`, `nd`, `dt`, `dp`); records without `cube` are passed over.
+    """The first `limit` cube decisions of a file: JSON lines with `pos` and `match` (GNU IDs) and `cube` (`kind`, `nd`,
+    `dt`, `dp`); records without `cube` are passed over.
 
     Raises:
         InputError: an unreadable file, or a malformed record; names the line.
@@ -75,8 +78,7 @@ def read_cube_decisions(path: Path, limit: int | None = None) -> list[CubeDecisi
         board_only = position if kind is DecisionKind.TAKE else _before_roll(position)
         return CubeDecision(kind, board_only, float(cube["nd"]), float(cube["dt"]), float(cube["dp"]))
 
-    found = (one for one in read_objects(path, "a cube decision", read) if one is not None)
-    return [decision for number, decision in enumerate(found) if limit is None or number < limit]
+    return read_objects(path, "a cube decision", read, limit)
 
 
 def _before_roll(position: Position) -> Position:
@@ -90,15 +92,11 @@ def cube_figures(
     """What the verdicts lose at each level, over all decisions and by kind; how many are right; how many lose more than
     `CLEAR`; and how far the equities of rolling and of a take are from the reference's.
     """
-    met = load_met()
+    with_cube = _WithCube(load_met())
     for level in levels:
-        cubeful: dict[int, CubefulEvaluator] = {}
 
         def judge(evaluator: Evaluator, decision: CubeDecision, level: int = level) -> tuple[bool, float, float]:
-            # One for each thread's evaluator, as all its work space.
-            if id(evaluator) not in cubeful:
-                cubeful[id(evaluator)] = CubefulEvaluator(evaluator, met)
-            return verdict_on(cubeful[id(evaluator)], decision, level)
+            return verdict_on(with_cube(evaluator), decision, level)
 
         found = contestant.over(decisions, judge, named(advance, f"{source}, cube, {level}-ply"))
         name = FigureName(Part.CUBE, source, level)
@@ -119,6 +117,39 @@ def cube_figures(
             taken = [abs(dt - decision.taken) for decision, (_, _, dt) in doubles]
             yield name.of(Measure.MEAN_ABSOLUTE, Unit.POINTS, estimate_mean(rolling), "no double")
             yield name.of(Measure.MEAN_ABSOLUTE, Unit.POINTS, estimate_mean(taken), "double/take")
+
+
+def play_figures(
+    source: str,
+    decisions: Sequence[CheckerDecision],
+    contestant: Contestant,
+    levels: Sequence[int],
+    advance: Advance,
+) -> Iterator[Figure]:
+    """What checker plays lose that are chosen with an eye to the score and the cube, at each level."""
+    with_cube = _WithCube(load_met())
+    for level in levels:
+
+        def choose(evaluator: Evaluator, decision: CheckerDecision, level: int = level) -> Choice:
+            return choice_with_cube(with_cube(evaluator), decision, level, contestant.move_filter)
+
+        choices = contestant.over(decisions, choose, named(advance, f"{source}, plays with the cube, {level}-ply"))
+        name = FigureName(Part.CUBE, source, level)
+        yield name.of(Measure.LOSS, Unit.MEQ, estimate_mean([c.loss for c in choices]).scaled(1000), CHECKER_PLAY)
+
+
+class _WithCube:
+    """The cubeful evaluator that belongs to a thread's evaluator; it has work space that no two threads may share."""
+
+    def __init__(self, met: MatchEquityTable) -> None:
+        self._met = met
+        self._own = threading.local()
+
+    def __call__(self, evaluator: Evaluator) -> CubefulEvaluator:
+        if getattr(self._own, "base", None) is not evaluator:
+            self._own.base, self._own.cubeful = evaluator, CubefulEvaluator(evaluator, self._met)
+        found: CubefulEvaluator = self._own.cubeful
+        return found
 
 
 def verdict_on(evaluator: CubefulEvaluator, decision: CubeDecision, level: int) -> tuple[bool, float, float]:

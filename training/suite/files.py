@@ -25,8 +25,9 @@ def source_name(path: Path | str) -> str:
     return name
 
 
-def read_lines(path: Path, what: str, read: Callable[[str], T], limit: int | None = None) -> list[T]:
-    """`read` on each line that isn't empty, of a plain or packed text file, up to `limit` lines.
+def read_lines(path: Path, what: str, read: Callable[[str], T | None], limit: int | None = None) -> list[T]:
+    """`read` on each line that isn't empty, of a plain or packed text file, until it has given `limit` items; lines for
+    which it gives None are passed over.
 
     Raises:
         InputError: an unreadable file, or a line that `read` refuses with a ValueError, KeyError, TypeError, IndexError
@@ -37,14 +38,18 @@ def read_lines(path: Path, what: str, read: Callable[[str], T], limit: int | Non
         if limit is not None and len(found) >= limit:
             break
         with refusing(f"{path.name} line {number}", line.strip(), what):
-            found.append(read(line))
+            item = read(line)
+        if item is not None:
+            found.append(item)
     return found
 
 
-def read_objects(path: Path, what: str, read: Callable[[dict[str, Any]], T], limit: int | None = None) -> list[T]:
+def read_objects(
+    path: Path, what: str, read: Callable[[dict[str, Any]], T | None], limit: int | None = None
+) -> list[T]:
     """`read` on each JSON object of a file of JSON lines; raises as `read_lines`."""
 
-    def from_line(line: str) -> T:
+    def from_line(line: str) -> T | None:
         record = json.loads(line)
         if not isinstance(record, dict):
             raise ValueError("not a JSON object")

@@ -102,7 +102,7 @@ def read_book(path: Path) -> list[BookEntry]:
         decision = CheckerDecision(tuple(board.tolist()), dice, losses, max(losses.values()))
         return BookEntry(decision, int(record["length"]) == 0) if known else None
 
-    return [entry for entry in read_objects(path, "a decision of an opening book", read) if entry is not None]
+    return read_objects(path, "a decision of an opening book", read)
 
 
 def opening_figures(

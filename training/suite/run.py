@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,7 +15,7 @@ from training.benchmark import read_decisions
 from training.suite.calibration import calibration_figures
 from training.suite.checker import checker_figures
 from training.suite.contestant import Contestant
-from training.suite.cube import cube_figures, read_cube_decisions
+from training.suite.cube import cube_figures, play_figures, read_cube_decisions
 from training.suite.endings import (
     known_ending_figures,
     one_sided_figures,
@@ -165,7 +166,12 @@ def _measure(
             if limit is None and file is DataFile.DECISIONS_LARGE:
                 limit = LARGE_FILE_LIMIT
             if part is Part.CUBE:
-                return cube_figures(source, _some(path, read_cube_decisions(path, limit)), contestant, levels, advance)
+                cubes = _some(path, read_cube_decisions(path, limit))
+                plays = list(read_decisions(path, limit))
+                return chain(
+                    cube_figures(source, cubes, contestant, levels, advance),
+                    play_figures(source, plays, contestant, levels, advance) if plays else (),
+                )
             decisions = _some(path, list(read_decisions(path, limit)))
             return checker_figures(source, decisions, contestant, levels, advance)
         case DataFile.ROLLOUTS | DataFile.PLAYER_BACK_GAMES | DataFile.OPPONENT_BACK_GAMES:
