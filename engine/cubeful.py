@@ -163,11 +163,9 @@ class CubefulEvaluator:
         s = top.plays.main
         value_roll(n, question.game, engine.bearoff, s, top)
         left = np.maximum(s.plays[:n], 0).sum(axis=1).tolist()
+        values, cubeless = top.cube.values[:n, 0].tolist(), s.equities[:n].tolist()
         plays = [
-            _Candidate(
-                s.plays[i].copy(), i, left[i], s.outcomes[i].copy(), int(top.cube.values[i, 0]), int(s.equities[i]), 1
-            )
-            for i in range(n)
+            _Candidate(s.plays[i].copy(), i, left[i], s.outcomes[i].copy(), values[i], cubeless[i], 1) for i in range(n)
         ]
         steps = move_filter.for_level(level) if move_filter else ()
         for number, step in enumerate(steps):
@@ -178,7 +176,7 @@ class CubefulEvaluator:
             for play in going_on:
                 play.outcome, rolling = self._values(play.after, turned, target)
                 play.value = -int(before_roll_value(rolling, question.game))
-                play.cubeless = int(play.outcome @ engine.utility)
+                play.cubeless = int(play.outcome @ engine.utility) - ONE
                 play.level = target
         return [self._shown(own, play) for play in _sorted(plays)]
 

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from engine.bearoff import Bearoff
 from engine.board import START, Board, flip, make_board
 from engine.evaluator import Evaluator, Nets
-from engine.gnuid import format_match_id, format_position_id
+from engine.gnuid import format_gnu_id, format_match_id, format_position_id
 from engine.kernels.network import ONE
 from engine.notation import format_play
 from engine.outcome import cubeless_equity
-from engine.position import Position
+from engine.position import Offer, Position
 from engine.rules import INTERNATIONAL
 from engine.search import FilterStep, MoveFilter, rank_plays
 from training.suite.contestant import Contestant
@@ -66,6 +66,14 @@ def decision(board: Board, dice: tuple[int, int], moves: Sequence[tuple[str, flo
         "dice": list(dice),
         "moves": [{"m": text, "eq": equity} for text, equity in moves],
     }
+
+
+def cube_decision(position: Position, nd: float, dt: float) -> dict[str, object]:
+    """A recorded cube decision, in the view of the player who decides."""
+    position_id, match_id = format_gnu_id(position).split(":")
+    taking = position.offer is Offer.DOUBLE
+    cube = {"kind": "take" if taking else "double", "nd": nd, "dt": dt, "dp": -1.0 if taking else 1.0}
+    return {"pos": position_id, "match": match_id, "cube": cube}
 
 
 def write_lines(path: Path, records: Sequence[object]) -> Path:
@@ -119,6 +127,9 @@ def write_all(data: Path, databases: Bearoff) -> Path:
     decisions.append(
         decision(ON_THE_BAR, (6, 3), [(text, -0.1 * i) for i, text in enumerate(ranked(ON_THE_BAR, (6, 3))[1:4])])
     )
+    cubes = [cube_decision(Position(board), 0.1, -0.2) for board in (START, HOLDING)]
+    cubes.append(cube_decision(Position(RACE, offer=Offer.DOUBLE), 0.3, -0.4))
+    decisions = [*decisions, *cubes]
     write_lines(folder / "gnubg4ply_small.jsonl", decisions)
     write_lines(folder / "gnubg4ply_half.jsonl.gz", decisions * 3)
     outcomes = values_of(AFTERS, databases).tolist()

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from cluster.cli.main import main
+from cluster.evaluation_schemas import EvaluationReport
 from cluster.schemas import (
     BenchmarkReport,
     ConversionReport,
     DoctorReport,
-    EvaluationReport,
     Model,
     PerftReport,
     RolloutReport,
@@ -218,7 +218,7 @@ def test_without_dice_evaluate_gives_one_value(run: Shell) -> None:
     report = run("evaluate", PROBLEM.replace(":65:", ":00:"), "--json").document(EvaluationReport)
     assert report.plays == ()
     p = report.probabilities
-    assert report.equity == pytest.approx(
+    assert report.cubeless_equity == pytest.approx(
         2 * p.win - 1 + p.win_gammon + p.win_backgammon - p.lose_gammon - p.lose_backgammon
     )
 

@@ -271,13 +271,13 @@ def test_plays_are_ranked_by_their_value_with_the_cube_and_the_score() -> None:
     assert cubeless != sorted(cubeless, reverse=True)
 
 
-def test_plays_after_which_the_opponent_cashes_are_ranked_without_the_cube() -> None:
-    # O has two rolls at most to go: with a cube to turn he cashes whatever is played.
-    board = make_board([0] * 13 + [3] + [0] * 9 + [0, -1, 0])
-    ranked = evaluator().rank_plays(board, (2, 1), MatchState(jacoby=True))
-    known = [play for play in ranked if play.equity == -1.0]
-    assert len(known) > 1
-    cubeless = [play.cubeless.equity for play in known]
+def test_plays_after_which_the_opponent_cashes_are_ranked_without_the_cube(databases: Bearoff) -> None:
+    # The opponent needs two rolls at most, the mover two more at least: with a cube to turn the opponent always cashes.
+    board = make_board([0, 0, 0, 0, 1, 2, 1] + [0] * 13 + [-1, -1, 0, 0, 0, 0])
+    ranked = CubefulEvaluator(Evaluator(NETS, databases.arrays)).rank_plays(board, (2, 1), MONEY)
+    cubeless = [play.cubeless.equity for play in ranked]
+    assert {play.equity for play in ranked} == {-1.0}
+    assert len(set(cubeless)) > 1
     assert cubeless == sorted(cubeless, reverse=True)
 
 

@@ -132,6 +132,7 @@ def test_without_levels_each_part_has_its_own(data: Path, databases: Bearoff) ->
         Part.OPENINGS: [1, 2, 3],
         Part.BEAROFF: [None, 1, 2],
         Part.CALIBRATION: [1],
+        Part.CUBE: [],
     }
 
 
@@ -247,7 +248,7 @@ def test_the_document_holds_the_table_and_the_chosen_net(
         (["--data", ".", "--levels", "5"], ["level", "5"]),
         (["--data", ".", "--limit", "0"], ["limit", "0", "at least 1"]),
         (["--data", ".", "--threads", "0"], ["threads", "0", "at least 1"]),
-        (["--data", ".", "--part", "cube"], ["--part", "cube", "openings"]),
+        (["--data", ".", "--part", "dice"], ["--part", "dice", "openings"]),
     ],
 )
 def test_bad_input_is_one_line(

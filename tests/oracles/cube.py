@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache, cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 from oracles.moves import ROLLS, MovementRules, Position, legal_after_positions, own_checkers, turned_round
@@ -80,7 +81,7 @@ class Model:
         """
         passing = self.stakes.worth[side][turns][3]
         line = self.line(side, Cube(side, turns + 1))
-        for (low, low_value), (high, high_value) in zip(line, line[1:], strict=False):
+        for (low, low_value), (high, high_value) in pairwise(line):
             if low_value <= passing <= high_value and low_value < high_value:
                 return low + (high - low) * (passing - low_value) / (high_value - low_value)
         raise AssertionError("a pass is worth something between the worst loss and the best win")
@@ -107,7 +108,7 @@ class Model:
         p = self.chances[side][0]
         line = self.line(side, cube)
         dead = line[0][1] + (line[-1][1] - line[0][1]) * p
-        for (low, low_value), (high, high_value) in zip(line, line[1:], strict=False):
+        for (low, low_value), (high, high_value) in pairwise(line):
             if low <= p <= high:
                 along = (p - low) / (high - low) if high > low else Fraction(1)
                 live = low_value + (high_value - low_value) * along

@@ -166,10 +166,11 @@ def _measure(
             if limit is None and file is DataFile.DECISIONS_LARGE:
                 limit = LARGE_FILE_LIMIT
             if part is Part.CUBE:
-                cubes = _some(path, read_cube_decisions(path, limit))
+                cubes = read_cube_decisions(path, limit)
                 plays = list(read_decisions(path, limit))
+                _some(path, [*cubes, *plays])
                 return chain(
-                    cube_figures(source, cubes, contestant, levels, advance),
+                    cube_figures(source, cubes, contestant, levels, advance) if cubes else (),
                     play_figures(source, plays, contestant, levels, advance) if plays else (),
                 )
             decisions = _some(path, list(read_decisions(path, limit)))
