@@ -93,8 +93,7 @@ class Roller:
     """
 
     def __init__(self, nets: Nets, bearoff: BearoffArrays = NO_DATABASES) -> None:
-        self._plain = Evaluator(nets)
-        self._ending = Evaluator(nets, bearoff)
+        self._evaluator = Evaluator(nets, bearoff)
         self._has_databases = bearoff is not NO_DATABASES
         self._first_moves: dict[tuple[bytes, bool, RolloutSettings], FirstMoves] = {}
 
@@ -111,9 +110,8 @@ class Roller:
         )
         if settings.uses_bearoff and not self._has_databases:
             raise InternalError("these trials need the bear-off databases")
-        evaluator = self._ending if settings.uses_bearoff else self._plain
-        w, w2, *_ = evaluator.workspaces
-        engine = evaluator.engine(settings.rules)
+        w, w2, *_ = self._evaluator.workspaces
+        engine = self._evaluator.engine(settings.rules, endings=settings.uses_bearoff)
         # Boards that came through Ray are read-only, for which the kernel would be compiled a second time.
         start = np.array(candidate.board)
         moves = self._first_moves_of(candidate, settings)
