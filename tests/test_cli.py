@@ -408,6 +408,12 @@ INLINE = ("--executor", "inline")
         pytest.param(["perft", "--depth", "1", "--rules", "chess"], ["rules", "chess", "tavla"], id="rules of perft"),
         pytest.param(["perft", "--depth", "0"], ["depth", "0", "at least 1"], id="no depth"),
         pytest.param(["evaluate", PROBLEM, "--level", "9"], ["level", "9"], id="unknown level"),
+        pytest.param(
+            ["evaluate", PROBLEM, "--bearoff-checkers", "9"], ["bearoff_checkers", "9"], id="too many checkers"
+        ),
+        pytest.param(
+            ["rollout", PROBLEM, "--bearoff-checkers", "0", *INLINE], ["bearoff_checkers", "0"], id="no checkers"
+        ),
         pytest.param(["rollout", PROBLEM, "--level", "0", *INLINE], ["level", "0"], id="level 0"),
         pytest.param(["evaluate", PROBLEM, "--top", "-1"], ["top", "-1", "number"], id="negative top"),
         pytest.param(["evaluate", PROBLEM, "--net", "nowhere.safetensors"], ["net", "nowhere", "file"], id="net"),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from cluster.cli.options import (
+    BearoffCheckersOption,
     FilterOption,
     JsonOption,
     LevelOption,
@@ -29,6 +31,7 @@ def evaluate(
     top: Annotated[int, typer.Option("--top", metavar="N", help="Plays to list (0: all).")] = 10,
     filter: FilterOption = "normal",
     net: NetOption = None,
+    bearoff_checkers: BearoffCheckersOption = 6,
     json: JsonOption = False,
 ) -> None:
     """Show a position, what it is worth and, with dice, the ranked plays."""
@@ -40,7 +43,8 @@ def evaluate(
     if top < 0:
         raise InputError("top", top, "0 or a number of plays")
     nets = chosen_nets(net, rules)
-    parsed, report = evaluate_position(position, level, rules, nets, load_filter(filter), render.open_databases_live)
+    databases = partial(render.open_databases_live, bearoff_checkers)
+    parsed, report = evaluate_position(position, level, rules, nets, load_filter(filter), databases)
     warn_about_match(parsed.match.length)
     if json:
         print_json(report)
