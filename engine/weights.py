@@ -26,6 +26,7 @@ from engine.memory import on_cache_lines
 from engine.outcome import OUTCOMES
 
 FORMAT = "gammonfarm-net-1"
+_STEPS = np.float32(1 << ACTIVATION_BITS)
 Arrays = Mapping[str, NDArray[np.float32]]
 
 
@@ -117,7 +118,11 @@ def save_net(net: Net, path: Path) -> None:
         **net.description,
     }
     partial = path.with_name(path.name + ".partial")
-    save_file({name: np.ascontiguousarray(a) for name, a in net.arrays.items()}, partial, metadata=header)
+    arrays: dict[str, NDArray[np.generic]] = {name: np.ascontiguousarray(a) for name, a in net.arrays.items()}
+    steps = np.rint(net.arrays["table"] * _STEPS)
+    if np.array_equal(steps / _STEPS, net.arrays["table"]) and np.abs(steps).max() < 2**15:
+        arrays["table"] = steps.astype(np.int16)  # nothing is lost, and the file is half as large
+    save_file(arrays, partial, metadata=header)
     partial.replace(path)
 
 
@@ -131,6 +136,8 @@ def load_net(path: Path, kind: NetKind = NetKind.MAIN) -> Net:
         with safe_open(path, framework="numpy") as file:
             header = dict(file.metadata() or {})
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - a file, no dict
+        if "table" in arrays and arrays["table"].dtype == np.int16:
+            arrays["table"] = arrays["table"].astype(np.float32) / _STEPS
     except (OSError, SafetensorError, ValueError) as error:
         raise InputError("net", path, f"a readable safetensors file ({str(error).splitlines()[0]})") from error
     if header.get("format") != FORMAT:

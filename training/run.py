@@ -18,6 +18,7 @@ from training.devices import Device
 from training.gate import Gate, GateResult, benchmark_gate
 from training.generations import Generation, Training
 from training.history import Entry, History, Score
+from training.limits import on_grid
 from training.positions import Shard
 from training.production import Making, Produced, Producer
 from training.progress import Progress, Status
@@ -121,7 +122,7 @@ class TrainingRun:
 
     def _chain(self, records: Records) -> Outcome:
         score = self._generations(records)
-        net = with_paired_units(self._training.net(), self._training.rules)
+        net = on_grid(with_paired_units(self._training.net(), self._training.rules))
         self._tell("looking at games it was not trained on")
         described = records.finished(Nets(net), self._training.rules, self._recipe.seed, self._history.entries)
         net = make_net(net.arrays, {**net.description, **described})
