@@ -119,9 +119,9 @@ def save_net(net: Net, path: Path) -> None:
     }
     partial = path.with_name(path.name + ".partial")
     arrays: dict[str, NDArray[np.generic]] = {name: np.ascontiguousarray(a) for name, a in net.arrays.items()}
-    steps = np.rint(net.arrays["table"] * _STEPS)
-    if np.array_equal(steps / _STEPS, net.arrays["table"]) and np.abs(steps).max() < 2**15:
-        arrays["table"] = steps.astype(np.int16)  # nothing is lost, and the file is half as large
+    short = np.clip(np.rint(net.arrays["table"] * _STEPS), -(2**15), 2**15 - 1).astype(np.int16)
+    if (short.astype(np.float32) / _STEPS).tobytes() == arrays["table"].astype(np.float32).tobytes():
+        arrays["table"] = short  # nothing is lost, and the file is half as large
     save_file(arrays, partial, metadata=header)
     partial.replace(path)
 

@@ -75,5 +75,5 @@ def on_grid(net: Net) -> Net:
     arrays = {}
     for name, array in net.arrays.items():
         grid = np.float32(GRIDS[name])
-        arrays[name] = np.rint(array * grid) / grid
+        arrays[name] = np.rint(array * grid) / grid + np.float32(0.0)  # no zero has a sign
     return make_net(arrays, net.description, net.kind)
