@@ -23,7 +23,7 @@ from engine.weights import Net, quantise, quantise_filter
 
 INNER_PLAYS = 4
 """Plays of a roll, the filter net's best, that the main net looks at inside a search tree."""
-LUCK_PLAYS = 2
+LUCK_PLAYS = 3
 """The same where the luck of a roll is worked out."""
 
 
