@@ -332,6 +332,10 @@ def _read(path: Path, database: _Database) -> Arrays:
         raise _Unusable("truncated or damaged") from error
     if told != expected:
         raise _Unusable("its checksum is wrong")
+    if hasattr(mapped, "madvise"):
+        # All of it was read for the checksum. Pages that are needed come back from the system's cache one by one, so
+        # the others need not count as this process's memory.
+        mapped.madvise(mmap.MADV_DONTNEED)
     return arrays
 
 
