@@ -122,7 +122,7 @@ class TrainingRun:
 
     def _chain(self, records: Records) -> Outcome:
         score = self._generations(records)
-        net = on_grid(with_paired_units(self._training.net(), self._training.rules))
+        net = self._net()
         self._tell("looking at games it was not trained on")
         described = records.finished(Nets(net), self._training.rules, self._recipe.seed, self._history.entries)
         net = make_net(net.arrays, {**net.description, **described})
@@ -265,9 +265,16 @@ class TrainingRun:
                 self._loaded[g] = [self._store.load(g, i) for i in range(self._recipe.shards_per_generation)]
         return [shard for g in window for shard in self._loaded[g]]
 
+    def _net(self) -> Net:
+        """The net as it stands; a finished one in the order and on the grid in which it is used."""
+        net = self._training.net()
+        if self._training.done < self._recipe.generations:
+            return net
+        return on_grid(with_paired_units(net, self._training.rules))
+
     def _save(self) -> None:
         save_checkpoint(self._training.checkpoint(), self._checkpoint)
-        save_net(self._training.net(), self._path)
+        save_net(self._net(), self._path)
         if not self._recipe.keep_shards:
             # Only now: an interrupted run goes on from the checkpoint before, with the shards of that time.
             self._store.drop_before(self._training.done + 1 - self._recipe.window)

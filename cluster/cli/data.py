@@ -39,10 +39,12 @@ def evaluate(
     from cluster.answers import evaluate_position
     from cluster.cli import render
     from cluster.filters import load_filter
+    from engine.bearoff import check_two_sided
     from engine.errors import InputError
 
     if top < 0:
         raise InputError("top", top, "0 or a number of plays")
+    check_two_sided(bearoff_checkers)
     nets = chosen_nets(net, rules)
     databases = partial(render.open_databases_live, bearoff_checkers)
     parsed, report = evaluate_position(position, level, rules, nets, load_filter(filter), databases)
