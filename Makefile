@@ -48,12 +48,9 @@ format: $(READY) ## format the sources
 	$(BIN)/ruff format .
 
 .PHONY: train
-train: $(READY) ## train the main net from nothing (about an hour); RESUME=--resume goes on
-	$(BIN)/gammonfarm train configs/train/td.toml $(RESUME)
-
-.PHONY: benchmark
-benchmark: $(READY) ## measure the shipped net on the reference data in GAMMONFARM_DATA
-	@$(BIN)/gammonfarm benchmark suite
+train: $(READY) ## train the main net from nothing, in two stages (over an hour); RESUME=--resume goes on
+	$(BIN)/gammonfarm train configs/train/td.toml --folder runs/td $(RESUME)
+	$(BIN)/gammonfarm train configs/train/main.toml --folder runs/main $(RESUME)
 
 .PHONY: doctor
 doctor: $(READY) ## say what is configured and reachable

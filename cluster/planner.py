@@ -76,6 +76,7 @@ def plan(request: RolloutRequest, evaluator: Evaluator) -> RolloutQuestion:
         truncate=request.truncate,
         variance_reduction=request.variance_reduction,
         bearoff=request.bearoff,
+        bearoff_checkers=request.bearoff_checkers,
     )
     net = evaluator.nets.digest
     candidates = tuple(
@@ -140,7 +141,7 @@ def series_key(net: str, settings: RolloutSettings, candidate: Candidate) -> str
             "level": settings.level,
             "truncate": settings.truncate,
             "variance_reduction": settings.variance_reduction,
-            "bearoff": BEAROFF_VERSION if settings.uses_bearoff else None,
+            "bearoff": [BEAROFF_VERSION, settings.bearoff_checkers] if settings.uses_bearoff else None,
             "board": [int(count) for count in candidate.board],
             "mover_rolls": candidate.mover_rolls,
         }

@@ -36,6 +36,7 @@ def make_result(question: RolloutQuestion, tally_of: TallyOf, trials: Sequence[i
         truncate=settings.truncate,
         variance_reduction=settings.variance_reduction,
         bearoff=settings.uses_bearoff,
+        bearoff_checkers=settings.bearoff_checkers if settings.uses_bearoff else None,
         stop=stop,
         candidates=tuple(
             _candidate(question, i, own[i], tally_of((best, i), TrialRange(0, min(trials[i], trials[best]))), i == best)

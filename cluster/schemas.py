@@ -46,6 +46,8 @@ class RolloutRequest(Model):
     variance_reduction: bool = True
     bearoff: bool = True
     """Whether trials end, exactly, in the bear-off databases."""
+    bearoff_checkers: int = 6
+    """Checkers a side of the two-sided database, at most 8."""
     block: int = Field(default=36, ge=1, le=10_368)
     """Trials a task; changes nothing in the result."""
     rules: str = "international"
@@ -104,6 +106,8 @@ class RolloutResult(Model):
     truncate: int | None
     variance_reduction: bool
     bearoff: bool
+    bearoff_checkers: int | None
+    """Checkers a side of the two-sided database; None where no trial could end in it."""
     stop: StopReason
     """Why it ended."""
     candidates: tuple[CandidateResult, ...]

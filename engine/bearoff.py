@@ -56,6 +56,8 @@ METADATA = "database"
 ONE_SIDED = "one_sided"
 TWO_SIDED = "two_sided"
 MOST_TWO_SIDED = 8
+TWO_SIDED_CHECKERS = 6
+"""Checkers a side of the two-sided database, unless another number is asked for."""
 PIPS_A_ROLL = 49 / 6
 
 Arrays = Mapping[str, NDArray[np.generic]]
@@ -187,12 +189,21 @@ class Bearoff:
         return index
 
 
+def check_two_sided(checkers: int) -> None:
+    """
+    Raises:
+        InputError: no size that the two-sided database can have.
+    """
+    if not 1 <= checkers <= MOST_TWO_SIDED:
+        raise InputError("bearoff_checkers", checkers, f"a whole number from 1 to {MOST_TWO_SIDED}")
+
+
 def open_databases(
     home: Path | None = None,
     progress: Progress | None = None,
     *,
     checkers: int = ALL_CHECKERS,
-    two_sided_checkers: int = 6,
+    two_sided_checkers: int = TWO_SIDED_CHECKERS,
 ) -> Bearoff:
     """Open the databases in the data folder; what is missing, damaged or of another version is built first.
 
@@ -208,8 +219,7 @@ def open_databases(
     """
     if not 1 <= checkers <= ALL_CHECKERS:
         raise InputError("checkers", checkers, "a whole number from 1 to 15")
-    if not 1 <= two_sided_checkers <= MOST_TWO_SIDED:
-        raise InputError("two_sided_checkers", two_sided_checkers, f"a whole number from 1 to {MOST_TWO_SIDED}")
+    check_two_sided(two_sided_checkers)
     folder = (home or data_home()) / "bearoff"
     report = progress or _silent
     arrays: dict[str, NDArray[np.generic]] = {}
@@ -322,6 +332,10 @@ def _read(path: Path, database: _Database) -> Arrays:
         raise _Unusable("truncated or damaged") from error
     if told != expected:
         raise _Unusable("its checksum is wrong")
+    if hasattr(mapped, "madvise"):
+        # All of it was read for the checksum. Pages that are needed come back from the system's cache one by one, so
+        # the others need not count as this process's memory.
+        mapped.madvise(mmap.MADV_DONTNEED)
     return arrays
 
 

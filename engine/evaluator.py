@@ -23,7 +23,7 @@ from engine.weights import Net, quantise, quantise_filter
 
 INNER_PLAYS = 4
 """Plays of a roll, the filter net's best, that the main net looks at inside a search tree."""
-LUCK_PLAYS = 2
+LUCK_PLAYS = 3
 """The same where the luck of a roll is worked out."""
 
 
@@ -60,18 +60,19 @@ class Evaluator:
         self.workspaces: tuple[Workspace, ...] = tuple(
             make_workspace(self._main.bias.shape[1], width) for _ in range(HIGHEST_LEVEL)
         )
-        self._engines: dict[RuleSet, Engine] = {}
+        self._engines: dict[tuple[RuleSet, bool], Engine] = {}
 
-    def engine(self, rules: RuleSet) -> Engine:
-        """What the kernels need to play by a rule set."""
-        if rules not in self._engines:
+    def engine(self, rules: RuleSet, endings: bool = True) -> Engine:
+        """What the kernels need to play by a rule set; without `endings` no game ends in the databases."""
+        key = (rules, endings)
+        if key not in self._engines:
             keep, luck_keep = (INNER_PLAYS, LUCK_PLAYS) if self.nets.filter else (0, 0)
             # The databases hold for free bear-off only.
-            bearoff = NO_DATABASES if rules.forced_bear_off else self._bearoff
-            self._engines[rules] = Engine(
+            bearoff = self._bearoff if endings and not rules.forced_bear_off else NO_DATABASES
+            self._engines[key] = Engine(
                 self._main, self._filter, bearoff, keep, luck_keep, make_memory(), rules.utility, rules.move_flags
             )
-        return self._engines[rules]
+        return self._engines[key]
 
     def forget(self) -> None:
         """Empty what searches remember: it changes no answer, only the time that it takes."""

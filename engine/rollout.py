@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.bearoff import NO_DATABASES
+from engine.bearoff import NO_DATABASES, TWO_SIDED_CHECKERS, check_two_sided
 from engine.board import Board, flip
 from engine.errors import InputError, InternalError
 from engine.evaluator import Evaluator, Nets
@@ -21,7 +21,7 @@ from engine.kernels.network import ONE
 from engine.kernels.rollout import FirstMoves, TrialRules, roll_trials
 from engine.rules import RuleSet
 
-RESULT_VERSION = 1
+RESULT_VERSION = 2
 """Raised whenever the same question would get other bits: part of every content key."""
 
 LEVEL_2_PLAYS = 4
@@ -50,6 +50,8 @@ class RolloutSettings:
     variance_reduction: bool = True
     bearoff: bool = True
     """Whether a trial ends, with exact chances, in the bear-off databases (never with a forced bear-off)."""
+    bearoff_checkers: int = TWO_SIDED_CHECKERS
+    """Checkers a side up to which these chances are those of best play by both sides."""
 
     def __post_init__(self) -> None:
         if self.level not in (1, 2):
@@ -58,6 +60,7 @@ class RolloutSettings:
             raise InputError("seed", self.seed, "a whole number from 0 to 2**63 - 1")
         if self.truncate is not None and not 1 <= self.truncate <= 1000:
             raise InputError("truncate", self.truncate, "a whole number of half-moves from 1 to 1000")
+        check_two_sided(self.bearoff_checkers)
 
     @property
     def uses_bearoff(self) -> bool:
@@ -93,8 +96,7 @@ class Roller:
     """
 
     def __init__(self, nets: Nets, bearoff: BearoffArrays = NO_DATABASES) -> None:
-        self._plain = Evaluator(nets)
-        self._ending = Evaluator(nets, bearoff)
+        self._evaluator = Evaluator(nets, bearoff)
         self._has_databases = bearoff is not NO_DATABASES
         self._first_moves: dict[tuple[bytes, bool, RolloutSettings], FirstMoves] = {}
 
@@ -111,9 +113,8 @@ class Roller:
         )
         if settings.uses_bearoff and not self._has_databases:
             raise InternalError("these trials need the bear-off databases")
-        evaluator = self._ending if settings.uses_bearoff else self._plain
-        w, w2, *_ = evaluator.workspaces
-        engine = evaluator.engine(settings.rules)
+        w, w2, *_ = self._evaluator.workspaces
+        engine = self._evaluator.engine(settings.rules, endings=settings.uses_bearoff)
         # Boards that came through Ray are read-only, for which the kernel would be compiled a second time.
         start = np.array(candidate.board)
         moves = self._first_moves_of(candidate, settings)

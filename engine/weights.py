@@ -26,6 +26,7 @@ from engine.memory import on_cache_lines
 from engine.outcome import OUTCOMES
 
 FORMAT = "gammonfarm-net-1"
+_STEPS = np.float32(1 << ACTIVATION_BITS)
 Arrays = Mapping[str, NDArray[np.float32]]
 
 
@@ -117,7 +118,11 @@ def save_net(net: Net, path: Path) -> None:
         **net.description,
     }
     partial = path.with_name(path.name + ".partial")
-    save_file({name: np.ascontiguousarray(a) for name, a in net.arrays.items()}, partial, metadata=header)
+    arrays: dict[str, NDArray[np.generic]] = {name: np.ascontiguousarray(a) for name, a in net.arrays.items()}
+    short = np.clip(np.rint(net.arrays["table"] * _STEPS), -(2**15), 2**15 - 1).astype(np.int16)
+    if (short.astype(np.float32) / _STEPS).tobytes() == arrays["table"].astype(np.float32).tobytes():
+        arrays["table"] = short  # nothing is lost, and the file is half as large
+    save_file(arrays, partial, metadata=header)
     partial.replace(path)
 
 
@@ -131,6 +136,8 @@ def load_net(path: Path, kind: NetKind = NetKind.MAIN) -> Net:
         with safe_open(path, framework="numpy") as file:
             header = dict(file.metadata() or {})
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - a file, no dict
+        if "table" in arrays and arrays["table"].dtype == np.int16:
+            arrays["table"] = arrays["table"].astype(np.float32) / _STEPS
     except (OSError, SafetensorError, ValueError) as error:
         raise InputError("net", path, f"a readable safetensors file ({str(error).splitlines()[0]})") from error
     if header.get("format") != FORMAT:
@@ -159,23 +166,18 @@ def quantise(net: Net) -> IntNet:
         InputError: weights so large that 16-bit weights or 32-bit sums could overflow.
     """
     a = net.arrays
-    width = net.width
     steps = 1 << ACTIVATION_BITS
     weight_steps = 1 << WEIGHT_BITS
     second = np.rint(a["second"] * weight_steps)
     second_bias = np.rint(a["second_bias"] * steps * weight_steps)
     last, last_bias = _padded_last(a, weight_steps, steps * weight_steps)
-    table = np.rint(a["table"].reshape(TABLES, ROWS, width) * steps)
-    bias = np.rint(a["bias"] * steps)
     _check_range("second", np.abs(second), 2**15)
     _check_range("last", np.abs(last), 2**15)
-    for t in range(TABLES):
-        _check_range("table", sum_bounds(table[t], bias[t], 2**15), 2**15)
     _check_range("second", np.abs(second).sum(axis=1) * CLIP_STEPS + np.abs(second_bias), 2**31)
     _check_range("last", np.abs(last).sum(axis=1) * CLIP_STEPS + np.abs(last_bias), 2**31)
     return IntNet(
-        table=_tiles(table, TILE),
-        bias=_filled(bias, TILE, axis=1).astype(np.int16),
+        table=_integer_table(a, TILE),
+        bias=_filled(np.rint(a["bias"] * steps), TILE, axis=1).astype(np.int16),
         second=_pairs(_filled(second, TILE, axis=1)),
         second_bias=second_bias.astype(np.int32),
         last=_pairs(last),
@@ -192,16 +194,12 @@ def quantise_filter(net: Net) -> FilterNet:
     a = net.arrays
     steps = 1 << ACTIVATION_BITS
     weight_steps = 1 << WEIGHT_BITS
-    table = np.rint(a["table"].reshape(TABLES, FILTER_ROWS, net.width) * steps)
-    bias = np.rint(a["bias"] * steps)
     last, last_bias = _padded_last(a, weight_steps, steps * weight_steps)
     _check_range("last", np.abs(last), 2**15)
-    for t in range(TABLES):
-        _check_range("table", sum_bounds(table[t], bias[t], 2**15), 2**15)
     _check_range("last", np.abs(last).sum(axis=1) * CLIP_STEPS + np.abs(last_bias), 2**31)
     return FilterNet(
-        table=_tiles(table, SMALL_TILE),
-        bias=_filled(bias, SMALL_TILE, axis=1).astype(np.int16),
+        table=_integer_table(a, SMALL_TILE),
+        bias=_filled(np.rint(a["bias"] * steps), SMALL_TILE, axis=1).astype(np.int16),
         last=_pairs(_filled(last, SMALL_TILE, axis=1)),
         last_bias=last_bias.astype(np.int32),
     )
@@ -259,21 +257,29 @@ def _most_over_boards(places: NDArray[np.floating]) -> NDArray[np.float64]:
     return most
 
 
-def _filled(array: NDArray[np.float64], size: int, axis: int) -> NDArray[np.float64]:
+def _filled(array: NDArray[np.floating], size: int, axis: int) -> NDArray[np.floating]:
     """Units that are always zero added on an axis, up to a multiple of `size`."""
     missing = -array.shape[axis] % size
     return np.pad(array, [(0, missing if i == axis else 0) for i in range(array.ndim)])
 
 
-def _tiles(table: NDArray[np.float64], size: int) -> NDArray[np.int16]:
-    """[T, rows, H] -> int16[T, H / size, rows, size], the layout of `engine.kernels.vectors`."""
-    table = _filled(table, size, axis=2)
-    tables, rows, width = table.shape
-    tiled = table.reshape(tables, rows, width // size, size).swapaxes(1, 2)
-    return on_cache_lines(tiled.astype(np.int16))
+def _integer_table(a: Arrays, size: int) -> NDArray[np.int16]:
+    """int16[T, H / size, rows, size]: the first layer's tables in the layout of `engine.kernels.vectors`.
+
+    One table at a time and in single precision, which holds these numbers exactly: copies would stay in the memory of
+    every worker.
+    """
+    steps = np.float32(1 << ACTIVATION_BITS)
+    parts = []
+    for table, bias in zip(np.split(a["table"], TABLES), a["bias"], strict=True):
+        whole = np.rint(table * steps)
+        _check_range("table", sum_bounds(whole, np.rint(bias * steps), 2**15), 2**15)
+        whole = _filled(whole, size, axis=1)
+        parts.append(whole.astype(np.int16).reshape(len(whole), -1, size).swapaxes(0, 1))
+    return on_cache_lines(np.stack(parts))
 
 
-def _pairs(weights: NDArray[np.float64]) -> NDArray[np.int16]:
+def _pairs(weights: NDArray[np.floating]) -> NDArray[np.int16]:
     """[C, inputs, outputs] -> int16[C, inputs / 2 + 1, outputs, 2], the layout of `engine.kernels.vectors`; the last
     pair is zero.
     """

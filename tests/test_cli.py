@@ -24,6 +24,8 @@ from cluster.schemas import (
     RolloutReport,
 )
 from engine.bearoff import Bearoff
+from engine.moves import ROLLS, legal_plays
+from engine.rules import NACKGAMMON
 from engine.stopping import StopReason
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -148,6 +150,12 @@ def test_perft_takes_a_position_and_a_rule_set(run: Shell) -> None:
     assert 0 < banned.plays < free.plays
     start = run("perft", "--depth", "2", "--rules", "tavla", "--json").document(PerftReport)
     assert (start.plays, start.weighted) == (202_782, 419_783)
+
+
+def test_perft_starts_where_the_rules_do(run: Shell) -> None:
+    report = run("perft", "--depth", "1", "--rules", "nackgammon", "--json").document(PerftReport)
+    assert report.xgid.startswith("XGID=-bb---D-C---dD---c-d---BB-:")
+    assert report.plays == sum(len(legal_plays(NACKGAMMON.start.board, roll, NACKGAMMON)) for roll in ROLLS)
 
 
 def test_perft_for_people_is_one_line_with_both_counts(run: Shell) -> None:
@@ -408,6 +416,12 @@ INLINE = ("--executor", "inline")
         pytest.param(["perft", "--depth", "1", "--rules", "chess"], ["rules", "chess", "tavla"], id="rules of perft"),
         pytest.param(["perft", "--depth", "0"], ["depth", "0", "at least 1"], id="no depth"),
         pytest.param(["evaluate", PROBLEM, "--level", "9"], ["level", "9"], id="unknown level"),
+        pytest.param(
+            ["evaluate", PROBLEM, "--bearoff-checkers", "9"], ["bearoff_checkers", "9"], id="too many checkers"
+        ),
+        pytest.param(
+            ["rollout", PROBLEM, "--bearoff-checkers", "0", *INLINE], ["bearoff_checkers", "0"], id="no checkers"
+        ),
         pytest.param(["rollout", PROBLEM, "--level", "0", *INLINE], ["level", "0"], id="level 0"),
         pytest.param(["evaluate", PROBLEM, "--top", "-1"], ["top", "-1", "number"], id="negative top"),
         pytest.param(["evaluate", PROBLEM, "--net", "nowhere.safetensors"], ["net", "nowhere", "file"], id="net"),

@@ -423,7 +423,7 @@ class Counting(InlineExecutor):
 @pytest.fixture(scope="module")
 def racer() -> Evaluator:
     """Not the shipped nets: better ones would end other races."""
-    return Evaluator(Nets(random_net(2), random_filter(2)))
+    return Evaluator(Nets(random_net(5), random_filter(2)))
 
 
 @pytest.fixture(scope="module")

@@ -29,6 +29,7 @@ from engine.board import START
 from engine.errors import InputError
 from engine.evaluator import Evaluator, Nets
 from engine.gnuid import format_match_id, format_position_id
+from engine.kernels.facts import CLASSES
 from engine.notation import format_play
 from engine.position import Position
 from engine.rules import INTERNATIONAL
@@ -194,7 +195,7 @@ def test_a_net_is_shown_with_header_and_shapes(run: Run, weak: str) -> None:
     shown = document(run("nets", "show", weak, "--json"), NetDetails)
     assert (shown.digest, shown.kind, shown.width, shown.registered) == (WEAK.digest, "main", 32, ())
     assert shown.header == dict(WEAK.description)
-    assert shown.shapes["second"] == (2, 32, 32)
+    assert shown.shapes["second"] == (CLASSES, 32, 32)
     assert 0 < shown.quantisation_mean <= shown.quantisation_largest
     code, out, _ = run("nets", "show", "main@1")
     assert code == 0

@@ -24,6 +24,7 @@ from engine.kernels.network import ONE
 from engine.rules import INTERNATIONAL, TAVLA, rule_set
 from engine.search import rank_plays
 from engine.weights import FORMAT, Net, inputs_digest, load_net, make_net, quantise, save_net
+from training.limits import on_grid
 
 NETS = 3
 
@@ -279,6 +280,21 @@ def test_a_saved_net_is_read_back_bit_for_bit(tmp_path: Path) -> None:
         assert loaded.arrays[name].dtype == np.float32
         assert loaded.arrays[name].tobytes() == np.ascontiguousarray(array).tobytes()
     assert [path.name for path in tmp_path.iterdir()] == ["net.safetensors"]
+
+
+def test_a_net_rounded_to_the_integer_grid_keeps_its_twin_and_takes_half_the_room(tmp_path: Path) -> None:
+    net = random_net(1)
+    rounded = on_grid(net)
+    boards = np.stack([START, RACE, LATE_RACE, ON_THE_BAR])
+    values = [Evaluator(Nets(one)).after_positions(boards).tolist() for one in (net, rounded)]
+    assert values[0] == values[1]
+    for number, one in enumerate((net, rounded)):
+        save_net(one, tmp_path / f"{number}.safetensors")
+        loaded = load_net(tmp_path / f"{number}.safetensors")
+        assert loaded.digest == one.digest
+        assert all(array.dtype == np.float32 for array in loaded.arrays.values())
+    whole, half = (path.stat().st_size for path in sorted(tmp_path.iterdir()))
+    assert half < 0.6 * whole
 
 
 @pytest.mark.parametrize("name", ["table", "bias", "second", "second_bias", "last", "last_bias"])

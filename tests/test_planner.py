@@ -156,6 +156,7 @@ CANDIDATE = Candidate.before_roll(START)
         pytest.param("net", replace(SETTINGS, variance_reduction=False), CANDIDATE, id="variance reduction"),
         pytest.param("net", replace(SETTINGS, level=2), CANDIDATE, id="level"),
         pytest.param("net", replace(SETTINGS, bearoff=False), CANDIDATE, id="bear-off"),
+        pytest.param("net", replace(SETTINGS, bearoff_checkers=7), CANDIDATE, id="size of the bear-off database"),
         pytest.param("net", replace(SETTINGS, rules=TAVLA), CANDIDATE, id="tavla"),
         pytest.param("net", replace(SETTINGS, rules=rule_set("international+forced-bear-off")), CANDIDATE, id="option"),
         pytest.param("net", SETTINGS, Candidate(CANDIDATE.board, mover_rolls=False), id="side"),

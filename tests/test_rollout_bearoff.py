@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from nets import random_filter, random_net
@@ -20,6 +22,8 @@ from engine.kernels.network import ONE
 from engine.rollout import Candidate, Roller, RolloutSettings
 from engine.rules import INTERNATIONAL, RuleSet, rule_set
 from engine.tally import Tally
+from workers.rollout import RolloutWorker
+from workers.tasks import RolloutTask
 
 NETS = Nets(random_net(4), random_filter(1))
 FORCED = rule_set("international+forced-bear-off")
@@ -109,6 +113,19 @@ def test_a_play_that_wins_is_settled_without_a_roll(databases: Bearoff, bearoff:
     settings = RolloutSettings(INTERNATIONAL, seed=5, bearoff=bearoff)
     rows = Roller(NETS, databases.arrays).trials(Candidate.after_play(won), settings, 0, 2)
     assert rows.tolist() == [[ONE, ONE, 0, 0, 0, 0, 0, 0, 0, 0]] * 2
+
+
+def test_a_larger_two_sided_database_is_another_question_with_other_bits(session_home: Path) -> None:
+    # Four checkers a side: beyond the smaller table separate races answer, within the larger one best play by both,
+    # which is another thing when one side has to hurry.
+    board = make_board([0, 0, 0, 0, 2, 0, 2] + [0] * 12 + [-1, -1, 0, 0, -1, -1, 0])
+    worker = RolloutWorker(NETS)
+    rows = {}
+    for checkers in (3, 4):
+        settings = RolloutSettings(INTERNATIONAL, seed=5, bearoff_checkers=checkers)
+        task = RolloutTask(settings, (Candidate.before_roll(board),), ("series",), 0, 36)
+        rows[checkers] = worker.run(task).rows[0].tolist()
+    assert rows[3] != rows[4]
 
 
 def test_small_databases_are_met_later_than_full_ones(databases: Bearoff, tmp_path: object) -> None:

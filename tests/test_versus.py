@@ -16,7 +16,7 @@ from engine.evaluator import Evaluator, Nets
 from engine.kernels.network import ONE
 from engine.kernels.versus import pair_dice, points_won, roll_lucks
 from engine.moves import ROLLS, roll_weight
-from engine.rules import INTERNATIONAL, TAVLA, RuleSet, rule_set
+from engine.rules import INTERNATIONAL, NACKGAMMON, TAVLA, RuleSet, rule_set
 from engine.versus import NetPlayer, VersusSettings, play_pairs
 from engine.weights import NetKind, shipped_net
 
@@ -24,9 +24,13 @@ A = Evaluator(Nets(random_net(3)))
 B = Evaluator(Nets(random_net(4)))
 OTHER = make_board([-1, 2, 0, 2, -1, 2, 4, 0, 3, 0, 0, 0, -4, 2, 0, 0, 0, -3, 0, -4, -2, 0, 0, 0, 0, 0])
 
+# Four checkers of each side far behind, taken from the stacks of five.
+NACK = make_board([0, -2, -2, 0, 0, 0, 4, 0, 3, 0, 0, 0, -4, 4, 0, 0, 0, -3, 0, -4, 0, 0, 0, 2, 2, 0])
+
 
 @pytest.mark.parametrize(
-    ("rules", "levels", "pairs"), [(INTERNATIONAL, (1, 1), 4), (TAVLA, (1, 1), 2), (INTERNATIONAL, (2, 1), 1)]
+    ("rules", "levels", "pairs"),
+    [(INTERNATIONAL, (1, 1), 4), (TAVLA, (1, 1), 2), (NACKGAMMON, (1, 1), 1), (INTERNATIONAL, (2, 1), 1)],
 )
 def test_games_equal_those_of_the_plain_oracle(rules: RuleSet, levels: tuple[int, int], pairs: int) -> None:
     settings = VersusSettings(rules, seed=11)
@@ -42,7 +46,7 @@ def test_games_equal_those_of_the_plain_oracle(rules: RuleSet, levels: tuple[int
                 rules,
                 11,
                 5 + i,
-                np.array(START),
+                NACK if rules is NACKGAMMON else np.array(START),
                 lambda after: oracle.points(after, rules.backgammon_counts),
             )
             for first in (0, 1)

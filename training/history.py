@@ -6,6 +6,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from training.benchmark import CheckerScore
+
 
 class Score(BaseModel):
     """A benchmark: mEq per decision with its 95 % interval."""
@@ -15,6 +17,12 @@ class Score(BaseModel):
     meq: float
     low: float
     high: float
+
+    @staticmethod
+    def of(score: CheckerScore) -> Score:
+        """The numbers that are kept."""
+        low, high = score.interval95
+        return Score(meq=score.meq_per_decision, low=low, high=high)
 
 
 class Entry(BaseModel):
@@ -49,6 +57,10 @@ class History:
                 if entry.generation <= done:
                     self.entries.append(entry)
         self._write()
+
+    def last_score(self) -> Score | None:
+        """The last benchmark."""
+        return next((entry.score for entry in reversed(self.entries) if entry.score), None)
 
     def add(self, entry: Entry) -> None:
         """One more generation."""

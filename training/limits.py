@@ -10,7 +10,7 @@ from torch import Tensor
 
 from engine.kernels.facts import TABLES
 from engine.kernels.network import ACTIVATION_BITS, WEIGHT_BITS
-from engine.weights import sum_bounds
+from engine.weights import Net, make_net, sum_bounds
 from training.inputs import tables_of
 
 LARGEST_SUM = 31.0
@@ -66,3 +66,14 @@ def keep_in_range(weights: Mapping[str, Tensor], companions: Mapping[str, Tensor
                 arrays["bias"][t].mul_(shrink)
                 for c in np.flatnonzero(table_of == t):
                     arrays[following][c].div_(shrink.unsqueeze(1))
+
+
+def on_grid(net: Net) -> Net:
+    """The net with every weight rounded as its integer twin holds it: the twin stays the same, and the file of such a
+    net is half as large (see `engine.weights.save_net`).
+    """
+    arrays = {}
+    for name, array in net.arrays.items():
+        grid = np.float32(GRIDS[name])
+        arrays[name] = np.rint(array * grid) / grid + np.float32(0.0)  # no zero has a sign
+    return make_net(arrays, net.description, net.kind)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -35,13 +35,20 @@ class Producer(Protocol):
         """Stop, also a `make` under way in another thread. Safe to call twice."""
 
 
+_Answer = Made | BaseException
+
+
 class ThreadProducer:
-    """See `Producer`. Threads of this process: the kernels run side by side."""
+    """See `Producer`. Threads of this process: the kernels run side by side.
+
+    They are daemons: an interrupted command need not wait for shards that nobody wants any more.
+    """
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="shards")
-        self._local = threading.local()
+        self._tasks: queue.SimpleQueue[tuple[Nets, ShardTask, queue.SimpleQueue[_Answer]] | None] = queue.SimpleQueue()
+        for number in range(workers):
+            threading.Thread(target=self._work, name=f"shards {number}", daemon=True).start()
 
     @property
     def workers(self) -> int:
@@ -50,27 +57,36 @@ class ThreadProducer:
 
     def make(self, nets: Nets, tasks: Iterable[ShardTask]) -> Iterator[Made]:
         """See `Producer`."""
+        answers: queue.SimpleQueue[_Answer] = queue.SimpleQueue()
         waiting = iter(tasks)
-        running: set[Future[Made]] = set()
+        running = 0
         while True:
-            while len(running) < self._workers and (task := next(waiting, None)) is not None:
-                running.add(self._threads.submit(self._one, nets, task))
+            while running < self._workers and (task := next(waiting, None)) is not None:
+                self._tasks.put((nets, task, answers))
+                running += 1
             if not running:
                 return
-            ready, running = wait(running, return_when=FIRST_COMPLETED)
-            for done in ready:
-                yield done.result()
+            answer = answers.get()
+            running -= 1
+            if isinstance(answer, BaseException):
+                raise answer
+            yield answer
 
     def close(self) -> None:
         """See `Producer`."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for _ in range(self._workers):
+            self._tasks.put(None)
 
-    def _one(self, nets: Nets, task: ShardTask) -> Made:
-        maker = getattr(self._local, "maker", None)
-        if maker is None or self._local.nets is not nets:
-            maker = self._local.maker = ShardMaker(nets)
-            self._local.nets = nets
-        return Made(task, maker.make(task))
+    def _work(self) -> None:
+        made_for: Nets | None = None
+        while (item := self._tasks.get()) is not None:
+            nets, task, answers = item
+            try:
+                if made_for is not nets:
+                    maker, made_for = ShardMaker(nets), nets
+                answers.put(Made(task, maker.make(task)))
+            except BaseException as problem:
+                answers.put(problem)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from training.gate import GateResult
 from training.held_out import hold_out
 from training.history import Entry
 from training.production import Produced
-from training.quantisation import quantisation_loss
+from training.quantisation import GAMES, quantisation_loss
 from training.tracking import TrackedRun
 
 
@@ -70,7 +70,7 @@ class Records:
         # In proportion to the run: a look must not take longer than the training.
         games = min(2000, max(50, sum(entry.games for entry in entries) // 10))
         found = hold_out(nets, rules, seed, games, max(1, games // 60))
-        loss = quantisation_loss(nets.main, rules)
+        loss = quantisation_loss(nets.main, rules, min(GAMES, games))
         values = {"quantisation_mean": loss.mean, "quantisation_largest": loss.largest}
         values |= {f"calibration_{name}": one.error for name, one in found.calibration.items()}
         values |= {f"error_{kind.value}": error for kind, error in found.errors.items()}

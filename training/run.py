@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import InputError
@@ -18,37 +18,17 @@ from training.devices import Device
 from training.gate import Gate, GateResult, benchmark_gate
 from training.generations import Generation, Training
 from training.history import Entry, History, Score
+from training.limits import on_grid
 from training.positions import Shard
-from training.production import Counter, Making, Produced, Producer
+from training.production import Making, Produced, Producer
+from training.progress import Progress, Status
 from training.recipe import SelfPlayRecipe
 from training.records import Records
 from training.shards import ShardStore
-from training.tracking import TrackedRun, start_run
+from training.tracking import start_run
 
 EXPERIMENT = "gammonfarm training"
 _LOOK_SECONDS = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """Where a run stands, for display."""
-
-    generation: int
-    """Fitted so far."""
-    generations: int
-    produced: Produced
-    """By this process."""
-    games_per_s: float
-    samples_per_s: float
-    """Labelled positions made a second."""
-    doing: str
-    """What the learner is doing, in words."""
-    fitted_per_s: float
-    """Samples fitted a second, while there is something to fit."""
-    loss: float | None
-    score: Score | None
-    """The last benchmark."""
-    seconds_left: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +58,6 @@ class Outcome:
     benchmark: CheckerScore | None = None
     gate: GateResult | None = None
     seconds: float = 0.0
-
-
-@dataclass(slots=True)
-class _Speeds:
-    """Clocks of a run."""
-
-    started: float = field(default_factory=time.perf_counter)
-    first: int = 0
-    fitted: int = 0
-    fitting: float = 0.0
 
 
 class TrainingRun:
@@ -130,11 +100,9 @@ class TrainingRun:
         self._training = Training(recipe, checkpoint, options.device, options.threads)
         self._store = ShardStore(folder / "shards")
         self._history = History(folder / f"{recipe.name}.history.jsonl", self._training.done)
-        self._counter = Counter()
         self._making: Making | None = None
         self._loaded: dict[int, list[Shard]] = {}
-        self._score: Score | None = next((e.score for e in reversed(self._history.entries) if e.score), None)
-        self._speeds = _Speeds(first=self._training.done)
+        self._progress = Progress(recipe.generations, self._history)
 
     def __enter__(self) -> TrainingRun:
         return self
@@ -150,30 +118,46 @@ class TrainingRun:
 
     def run(self) -> Outcome:
         """Train to the end of the recipe."""
-        records = Records(self._start())
+        return self._recorded(self._chain)
+
+    def _chain(self, records: Records) -> Outcome:
+        score = self._generations(records)
+        net = self._net()
+        self._tell("looking at games it was not trained on")
+        described = records.finished(Nets(net), self._training.rules, self._recipe.seed, self._history.entries)
+        net = make_net(net.arrays, {**net.description, **described})
+        save_net(net, self._path)
+        return self._outcome(net, score, self._gate(net, records))
+
+    def _recorded(self, work: Callable[[Records], Outcome]) -> Outcome:
+        """Do something and keep a record of it, also where it fails."""
+        params = flat(self._recipe.model_dump(mode="json")) | {"resumed_from_generation": self._training.done}
+        tracked = start_run(self._options.tracking_uri, EXPERIMENT, self._recipe.name, params)
+        tracked.artifact("recipe.json", self._recipe.model_dump_json(indent=1).encode())
+        tracked.tags({"version": code_version(), "code": code_digest()})
+        records = Records(tracked)
         try:
-            score = self._generations(records)
-            net = with_paired_units(self._training.net(), self._training.rules)
-            self._tell("looking at games it was not trained on")
-            described = records.finished(Nets(net), self._training.rules, self._recipe.seed, self._history.entries)
-            net = make_net(net.arrays, {**net.description, **described})
-            save_net(net, self._path)
-            gate = self._gate(net, records)
+            outcome = work(records)
         except BaseException:
             records.finish(ok=False)
             raise
-        records.net(net.digest, str(self._path))
+        records.net(outcome.net.digest, str(self._path))
         records.finish()
-        return self._outcome(net, score, gate)
+        return outcome
 
     # Single stages
 
     def make_positions(self) -> Outcome:
         """Stage: make the shards of the next generation."""
         self._need_more()
+        return self._recorded(self._positions_stage)
+
+    def _positions_stage(self, records: Records) -> Outcome:
         making = self._make(self._training.done)
         while not making.done(_LOOK_SECONDS):
             self._tell("making positions")
+        status = self._progress.status("")
+        records.positions(status.produced, status.games_per_s, status.samples_per_s, self._training.done + 1)
         return self._outcome(self._training.net())
 
     def fit(self) -> Outcome:
@@ -186,22 +170,31 @@ class TrainingRun:
         for task in self._training.tasks(self._training.done):
             if not self._store.has(task, self._training.player(task.generation).digest):
                 raise InputError("shards", f"{task}", "a shard made by this run; make positions first")
-        self._fit_next()
+        return self._recorded(self._fit_stage)
+
+    def _fit_stage(self, records: Records) -> Outcome:
+        self._record(self._fit_next(), None, records)
         self._save()
         return self._outcome(self._training.net())
 
     def benchmark(self) -> Outcome:
         """Stage: score the net of the folder on the benchmark file."""
-        net = self._saved_net()
-        return self._outcome(net, score_checker(Evaluator(Nets(net)), iter(self._needed_decisions())))
+        net, decisions = self._saved_net(), self._needed_decisions()
+
+        def work(records: Records) -> Outcome:
+            score = score_checker(Evaluator(Nets(net)), iter(decisions))
+            records.benchmark(score, self._training.done)
+            return self._outcome(net, score)
+
+        return self._recorded(work)
 
     def gate(self) -> Outcome:
         """Stage: compare the net of the folder with the champion."""
         net = self._saved_net()
-        gate = benchmark_gate(self._needed_decisions())
+        self._needed_decisions()
         if self._options.champion is None:
             raise InputError("champion", "none", "a net to compare with")
-        return self._outcome(net, gate=gate(net, self._options.champion))
+        return self._recorded(lambda records: self._outcome(net, gate=self._gate(net, records)))
 
     def _need_more(self) -> None:
         if self._training.done >= self._recipe.generations:
@@ -218,13 +211,6 @@ class TrainingRun:
         return self._decisions
 
     # Parts of the chain
-
-    def _start(self) -> TrackedRun:
-        params = flat(self._recipe.model_dump(mode="json")) | {"resumed_from_generation": self._training.done}
-        tracked = start_run(self._options.tracking_uri, EXPERIMENT, self._recipe.name, params)
-        tracked.artifact("recipe.json", self._recipe.model_dump_json(indent=1).encode())
-        tracked.tags({"version": code_version(), "code": code_digest()})
-        return tracked
 
     def _generations(self, records: Records) -> CheckerScore | None:
         """Make and fit all generations that are left; returns the last score."""
@@ -252,28 +238,24 @@ class TrainingRun:
         if self._producer is None:
             self._tell("starting workers")
             self._producer = self._start_producer()
-        self._making = Making(self._producer, self._store, nets, tasks, self._counter)
+        self._making = Making(self._producer, self._store, nets, tasks, self._progress.counter)
         return self._making
 
     def _fit_next(self) -> Generation:
         shards = self._window()
         new = self._recipe.shards_per_generation
         last = time.perf_counter()
-        before = self._speeds.fitted
+        fitted = 0
 
-        def show(fitted: int, of: int, loss: float) -> None:
-            nonlocal last
+        def show(now_fitted: int, of: int, loss: float) -> None:
+            nonlocal last, fitted
             now = time.perf_counter()
-            self._speeds.fitted = before + fitted
-            if now - last > _LOOK_SECONDS:
-                self._speeds.fitting += now - last
-                last = now
-                self._tell(f"fitting {100 * fitted / of:.0f} %", loss)
+            if now - last > _LOOK_SECONDS or now_fitted == of:
+                self._progress.fitted(now_fitted - fitted, now - last)
+                last, fitted = now, now_fitted
+                self._tell(f"fitting {100 * now_fitted / of:.0f} %", loss)
 
-        done = self._training.fit(shards, new, show)
-        self._speeds.fitting += time.perf_counter() - last
-        self._speeds.fitted = before + done.fitted
-        return done
+        return self._training.fit(shards, new, show)
 
     def _window(self) -> list[Shard]:
         window = self._training.window()
@@ -283,9 +265,16 @@ class TrainingRun:
                 self._loaded[g] = [self._store.load(g, i) for i in range(self._recipe.shards_per_generation)]
         return [shard for g in window for shard in self._loaded[g]]
 
+    def _net(self) -> Net:
+        """The net as it stands; a finished one in the order and on the grid in which it is used."""
+        net = self._training.net()
+        if self._training.done < self._recipe.generations:
+            return net
+        return on_grid(with_paired_units(net, self._training.rules))
+
     def _save(self) -> None:
         save_checkpoint(self._training.checkpoint(), self._checkpoint)
-        save_net(self._training.net(), self._path)
+        save_net(self._net(), self._path)
         if not self._recipe.keep_shards:
             # Only now: an interrupted run goes on from the checkpoint before, with the shards of that time.
             self._store.drop_before(self._training.done + 1 - self._recipe.window)
@@ -306,9 +295,6 @@ class TrainingRun:
         return result
 
     def _record(self, done: Generation, score: CheckerScore | None, records: Records) -> None:
-        if score is not None:
-            low, high = score.interval95
-            self._score = Score(meq=score.meq_per_decision, low=low, high=high)
         entry = Entry(
             generation=done.number,
             games=done.games,
@@ -318,10 +304,10 @@ class TrainingRun:
             loss=done.loss,
             learning_rate=done.learning_rate,
             td_lambda=done.td_lambda,
-            score=self._score if score is not None else None,
+            score=Score.of(score) if score is not None else None,
         )
         self._history.add(entry)
-        status = self._status("", done.loss)
+        status = self._progress.status("")
         records.positions(status.produced, status.games_per_s, status.samples_per_s, done.number)
         records.fit(entry, status.fitted_per_s)
         if score is not None:
@@ -329,39 +315,19 @@ class TrainingRun:
         self._show(status)
 
     def _tell(self, doing: str, loss: float | None = None) -> None:
-        self._show(self._status(doing, loss))
-
-    def _status(self, doing: str, loss: float | None) -> Status:
-        speeds, done = self._speeds, self._training.done
-        elapsed = max(time.perf_counter() - speeds.started, 1e-9)
-        produced = self._counter.read()
-        entries = self._history.entries
-        fitted_here = done - speeds.first
-        return Status(
-            generation=done,
-            generations=self._recipe.generations,
-            produced=produced,
-            games_per_s=produced.games / elapsed,
-            samples_per_s=produced.samples / elapsed,
-            doing=doing,
-            fitted_per_s=speeds.fitted / speeds.fitting if speeds.fitting > 0 else 0.0,
-            loss=loss if loss is not None else (entries[-1].loss if entries else None),
-            score=self._score,
-            seconds_left=elapsed / fitted_here * (self._recipe.generations - done) if fitted_here else None,
-        )
+        self._show(self._progress.status(doing, loss))
 
     def _outcome(self, net: Net, score: CheckerScore | None = None, gate: GateResult | None = None) -> Outcome:
-        entries = self._history.entries
         return Outcome(
             net=net,
             path=self._path,
             generations=self._training.done,
             games=self._training.games,
-            produced=self._counter.read(),
-            loss=entries[-1].loss if entries else None,
+            produced=self._progress.counter.read(),
+            loss=self._progress.loss,
             benchmark=score,
             gate=gate,
-            seconds=time.perf_counter() - self._speeds.started,
+            seconds=self._progress.seconds,
         )
 
 

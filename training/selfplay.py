@@ -34,7 +34,13 @@ def play_round(
     bearoff: BearoffArrays = NO_DATABASES,
 ) -> Samples:
     """Play games `first_game .. first_game + games - 1` of a seed with one net; the same games from any process."""
-    evaluator = Evaluator(nets, bearoff)
+    return play_games_of(Evaluator(nets, bearoff), rules, seed, first_game, games, td_lambda)
+
+
+def play_games_of(
+    evaluator: Evaluator, rules: RuleSet, seed: int, first_game: int, games: int, td_lambda: float
+) -> Samples:
+    """The same with an evaluator at hand: making one takes as long as some dozens of games."""
     start = rules.start.board
     parts: list[tuple[NDArray[np.int8], NDArray[np.float32]]] = []
     finished = 0

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from engine.bearoff import open_databases
+from engine.bearoff import NO_DATABASES, open_databases
 from engine.evaluator import Nets
-from engine.rollout import Roller
+from engine.rollout import Roller, RolloutSettings
 from workers.nets import nets_of, weights_of
 from workers.spec import Weights, WorkerSpec
 from workers.tasks import RolloutOutput, RolloutTask
@@ -15,18 +15,20 @@ class RolloutWorker:
 
     def __init__(self, nets: Nets) -> None:
         self._nets = nets
-        self._roller = Roller(nets)
-        self._has_databases = False
+        self._rollers: dict[int | None, Roller] = {}
 
     def run(self, task: RolloutTask) -> RolloutOutput:
         """All rows of one task."""
-        if task.settings.uses_bearoff and not self._has_databases:
+        roller = self._roller(task.settings)
+        return RolloutOutput(tuple(roller.trials(c, task.settings, task.first, task.count) for c in task.candidates))
+
+    def _roller(self, settings: RolloutSettings) -> Roller:
+        checkers = settings.bearoff_checkers if settings.uses_bearoff else None
+        if checkers not in self._rollers:
             # Opened here, not sent: all workers of a machine share the pages of one file.
-            self._roller = Roller(self._nets, open_databases().arrays)
-            self._has_databases = True
-        return RolloutOutput(
-            tuple(self._roller.trials(c, task.settings, task.first, task.count) for c in task.candidates)
-        )
+            arrays = NO_DATABASES if checkers is None else open_databases(two_sided_checkers=checkers).arrays
+            self._rollers[checkers] = Roller(self._nets, arrays)
+        return self._rollers[checkers]
 
 
 def build_rollout_worker(weights: Weights) -> RolloutWorker:

@@ -25,7 +25,7 @@ from engine.rollout import Candidate, Roller, RolloutSettings, TrialRows
 from engine.rules import INTERNATIONAL
 from engine.search import MoveFilter, rank_plays
 from engine.tally import Tally
-from training.selfplay import play_round
+from training.selfplay import play_games_of, play_round
 
 SEED = 20261129
 RULES = INTERNATIONAL
@@ -97,9 +97,10 @@ def measure_plays(nets: Nets, effort: Effort) -> Figure:
 
 def measure_self_play(nets: Nets, effort: Effort) -> Figure:
     """Games a second in which the main net values every play."""
+    evaluator = Evaluator(nets)
 
     def one_pass() -> int:
-        return play_round(nets, RULES, SEED, 0, _GAMES, td_lambda=0.0).games
+        return play_games_of(evaluator, RULES, SEED, 0, _GAMES, td_lambda=0.0).games
 
     return _rate(one_pass, one_pass(), effort)
 

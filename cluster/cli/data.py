@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from cluster.cli.options import (
+    BearoffCheckersOption,
     FilterOption,
     JsonOption,
     LevelOption,
@@ -41,6 +44,7 @@ def evaluate(
     top: Annotated[int, typer.Option("--top", metavar="N", help="Plays to list (0: all).")] = 10,
     filter: FilterOption = "normal",
     net: NetOption = None,
+    bearoff_checkers: BearoffCheckersOption = 6,
     json: JsonOption = False,
 ) -> None:
     """Show a position and what it is worth: with dice the ranked plays, before the roll the cube decision, while an
@@ -51,13 +55,16 @@ def evaluate(
     from cluster.cli.render_evaluation import show_evaluation
     from cluster.cube_answers import cube_case
     from cluster.filters import load_filter
+    from engine.bearoff import check_two_sided
     from engine.errors import InputError
 
     if top < 0:
         raise InputError("top", top, "0 or a number of plays")
+    check_two_sided(bearoff_checkers)
     nets = chosen_nets(net, rules)
     options = EvaluationOptions(level, rules, cubeless, cube_case(cube) if cube else None, met, efficiency)
-    parsed, report = evaluate_position(position, options, nets, load_filter(filter), render.open_databases_live)
+    databases = partial(render.open_databases_live, bearoff_checkers)
+    parsed, report = evaluate_position(position, options, nets, load_filter(filter), databases)
     if cubeless:
         warn_about_match(parsed.match.length)
     if json:
@@ -83,8 +90,10 @@ def perft(
     from engine.rules import rule_set
     from engine.xgid import format_xgid
 
-    parsed = parse_position(position)
     chosen = rule_set(rules)
+    parsed = parse_position(position)
+    if position == START_XGID:
+        parsed = replace(parsed, board=chosen.start.board)
     count(parsed.board, 1, chosen)  # compiles on first use, which is no part of the measured time
     started = time.perf_counter()
     found = count(parsed.board, depth, chosen)

@@ -55,7 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except GammonfarmError as error:
         return _fail(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
-        return _fail("interrupted; finished blocks are kept, the same command goes on from them", _INTERRUPTED)
+        return _fail(
+            "interrupted; finished work is kept: the same command (train: with --resume) goes on from it", _INTERRUPTED
+        )
     except BrokenPipeError:
         # The reader of our output has gone (a pager, head): nothing is left to say.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

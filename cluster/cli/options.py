@@ -27,6 +27,14 @@ RulesOption = Annotated[
     ),
 ]
 LevelOption = Annotated[int, typer.Option("--level", metavar="N", help="Plies, counted from 1.")]
+BearoffCheckersOption = Annotated[
+    int,
+    typer.Option(
+        "--bearoff-checkers",
+        metavar="N",
+        help="Checkers a side of the two-sided bear-off database: 1 to 8 (8 takes 144 MB and is built once).",
+    ),
+]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON document on stdout, everything else on stderr.")
 ]

@@ -20,7 +20,7 @@ from cluster.schemas import (
     Probabilities,
     RolloutReport,
 )
-from engine.bearoff import Bearoff, open_databases
+from engine.bearoff import TWO_SIDED_CHECKERS, Bearoff, open_databases
 from engine.display import board_text
 from engine.position import Position
 from engine.stopping import StopReason
@@ -164,7 +164,7 @@ class RolloutProgress:
         return text
 
 
-def open_databases_live() -> Bearoff:
+def open_databases_live(two_sided_checkers: int = TWO_SIDED_CHECKERS) -> Bearoff:
     """The bear-off databases; where they must be built first, with a progress bar on stderr."""
     with Progress(
         TextColumn("building the {task.description}"),
@@ -179,7 +179,7 @@ def open_databases_live() -> Bearoff:
                 tasks[name] = progress.add_task(name, total=1.0)
             progress.update(tasks[name], completed=done)
 
-        return open_databases(progress=show)
+        return open_databases(progress=show, two_sided_checkers=two_sided_checkers)
 
 
 def show_perft(report: PerftReport) -> None:

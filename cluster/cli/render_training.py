@@ -14,7 +14,7 @@ from cluster.cli.render import stdout_console
 from cluster.schemas_training import TrainingReport
 from training.distill import DistillRound
 from training.history import Score
-from training.run import Status
+from training.progress import Status
 
 
 class TrainingDisplay:

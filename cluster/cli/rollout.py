@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cluster.cli.options import (
+    BearoffCheckersOption,
     ExecutorName,
     ExecutorOption,
     JsonOption,
@@ -47,6 +48,7 @@ def rollout(
     bearoff: Annotated[
         bool, typer.Option("--bearoff/--no-bearoff", help="End trials in the bear-off databases.")
     ] = True,
+    bearoff_checkers: BearoffCheckersOption = 6,
     race: Annotated[bool, typer.Option("--race", help="No more trials for candidates that are beaten.")] = False,
     stop_se: Annotated[
         float | None, typer.Option("--stop-se", metavar="X", help="Stop at this standard error of the differences.")
@@ -93,6 +95,7 @@ def rollout(
             "seed": seed,
             "variance_reduction": variance_reduction,
             "bearoff": bearoff,
+            "bearoff_checkers": bearoff_checkers,
             "race": race,
             "stop_se": stop_se,
             "stop_confidence": stop_confidence,
@@ -109,7 +112,7 @@ def rollout(
         store = stack.enter_context(open_store(settings))
         if question.settings.uses_bearoff:
             # Only now that the question makes sense and the store is there: the first time they must be built.
-            question = plan(request, Evaluator(chosen, render.open_databases_live().arrays))
+            question = plan(request, Evaluator(chosen, render.open_databases_live(bearoff_checkers).arrays))
         if not json:
             render.show_board(question.position)
 

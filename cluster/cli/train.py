@@ -133,6 +133,7 @@ class _Asked:
 
 
 def _self_play(recipe: SelfPlayRecipe, asked: _Asked, where: _Where) -> TrainingReport:
+    from cluster.cli.render import open_databases_live
     from cluster.cli.render_training import TrainingDisplay
     from cluster.nets import resolve_net
     from cluster.schemas_training import training_report
@@ -152,6 +153,8 @@ def _self_play(recipe: SelfPlayRecipe, asked: _Asked, where: _Where) -> Training
         device=Device(where.device.value),
         threads=where.threads,
     )
+    if recipe.labels.bearoff and asked.stage in (None, Stage.POSITIONS):
+        open_databases_live()  # where they must be built first, that is shown here and not waited for by every worker
     with (
         TrainingDisplay(recipe.name) as display,
         TrainingRun(recipe, folder, lambda: _producer(where, settings.ray_address), options, display.show) as run,

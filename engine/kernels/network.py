@@ -21,7 +21,7 @@ from engine.kernels.vectors import differing, exchange_rows, last_layer, second_
 
 SECOND = 32
 LAST = 8  # outputs of the last layer, padded; five are used
-BATCH = 64
+BATCH = 24
 """Plays that go through the layers together: the weights of a layer and the rows of the next don't fit the first cache
 at once.
 """

@@ -28,7 +28,7 @@ from engine.kernels.network import (
     list_rows,
     table_of,
 )
-from engine.kernels.vectors import exchange_rows, fetch_rows, sum_rows
+from engine.kernels.vectors import exchange_rows, sum_rows
 
 ROLLS = 21
 MOST_PLAYS = 6 * MAX_PLAYS + 15 * 512
@@ -106,7 +106,6 @@ def evaluate_plays(board, prepared, n, engine, s):
         else:
             exchanges = changed_rows(before, after, s.pairs[count])
             s.counts[count] = exchanges
-            fetch_rows(engine.net.table, prepared, s.pairs, count, exchanges)
             waiting = s.waiting[count]
             waiting[0], waiting[1], waiting[2], waiting[3] = i, c, own, opponent
             count += 1

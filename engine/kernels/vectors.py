@@ -62,44 +62,6 @@ def _within(builder, value, zeros, clips):
     return builder.select(builder.icmp_signed("<", value, clips), value, clips)
 
 
-def _fetch(builder, pointer):
-    """Ask for the cache line at `pointer`; an address beyond the array does no harm."""
-    byte = builder.bitcast(pointer, _I8.as_pointer())
-    kind = ir.FunctionType(ir.VoidType(), [byte.type, _I32, _I32, _I32])
-    fetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-    builder.call(fetch, [byte, ir.Constant(_I32, 0), ir.Constant(_I32, 3), ir.Constant(_I32, 1)])
-
-
-def _make_fetch(size):
-    """Fetching rows in tiles of `size` units."""
-    parts = size // LANES
-
-    @intrinsic
-    def fetch_rows(typingctx, table, c, pairs, k, count):
-        """Ask for the first tile of the new rows of play `k`, see `exchange_rows`; c, k, count: int64."""
-        whole = types.int64
-        signature = types.void(table, whole, pairs, whole, whole)
-
-        def codegen(context, builder, sig, args):
-            tiles = _size(context, builder, sig.args[0], args[0], 1)
-            stride = builder.mul(_size(context, builder, sig.args[0], args[0], 2), _whole(size))
-            class_size = builder.mul(tiles, stride)
-            table_p = builder.gep(_data(context, builder, sig.args[0], args[0]), [builder.mul(args[1], class_size)])
-            pairs_p = _data(context, builder, sig.args[2], args[2])
-            longest = builder.mul(_size(context, builder, sig.args[2], args[2], 1), _whole(2))
-            start = builder.mul(args[3], longest)
-            with cgutils.for_range(builder, args[4]) as pair:
-                place = builder.add(start, builder.mul(pair.index, _whole(2)))
-                new = builder.mul(builder.sext(builder.load(builder.gep(pairs_p, [place])), _I64), _whole(size))
-                for i in range(parts):
-                    _fetch(builder, builder.gep(table_p, [builder.add(new, _whole(LANES * i))]))
-            return context.get_dummy_value()
-
-        return signature, codegen
-
-    return fetch_rows
-
-
 def _make_sum(size):
     """Adding up rows in tiles of `size` units."""
     parts = size // LANES
@@ -190,10 +152,6 @@ def _make_exchange(size):
                         old = builder.sext(builder.load(builder.gep(pairs_p, [builder.add(place, _whole(1))])), _I64)
                         new = builder.add(begin, builder.mul(new, _whole(size)))
                         old = builder.add(begin, builder.mul(old, _whole(size)))
-                        # The rows of the next tile, while there is work to hide the way from memory behind.
-                        ahead = builder.add(new, stride)
-                        for i in range(parts):
-                            _fetch(builder, builder.gep(table_p, [builder.add(ahead, _whole(LANES * i))]))
                         for i in range(parts):
                             plus = _load_row(builder, table_p, builder.add(new, _whole(LANES * i)))
                             minus = _load_row(builder, table_p, builder.add(old, _whole(LANES * i)))
@@ -217,7 +175,6 @@ def _make_exchange(size):
     return exchange_rows
 
 
-fetch_rows = _make_fetch(TILE)
 sum_rows = _make_sum(TILE)
 exchange_rows = _make_exchange(TILE)
 sum_small_rows = _make_sum(SMALL_TILE)

@@ -20,8 +20,9 @@ from cluster.shard_farm import ShardFarm
 from engine.weights import load_net, save_net
 from training.checkpoint import load_checkpoint
 from training.production import ThreadProducer
+from training.progress import Status
 from training.recipe import SelfPlayRecipe, load_recipe
-from training.run import RunOptions, Status, TrainingRun
+from training.run import RunOptions, TrainingRun
 
 if TYPE_CHECKING:
     from cluster.ray_executor import RayExecutor
