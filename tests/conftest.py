@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 os.environ.setdefault("NUMBA_CACHE_DIR", numba.config.CACHE_DIR)
 
 
-# On the way to main the same examples every time; by hand new ones every time, so that bugs still get found.
+# On the way to main the same examples every time; by hand new ones every time, so that bugs still get found. Never a
+# deadline: the first example may have to compile a kernel.
 hypothesis.settings.register_profile("ci", derandomize=True, deadline=None)
-if os.environ.get("CI"):
-    hypothesis.settings.load_profile("ci")
+hypothesis.settings.register_profile("hand", deadline=None)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "hand")
 
 
 @pytest.fixture(scope="session", autouse=True)
