@@ -79,7 +79,7 @@ def score_report(met: MatchEquityTable, match: MatchState) -> MetScoreReport:
     return MetScoreReport(
         met=describe(met),
         crawford=match.crawford,
-        post_crawford=match.post_crawford,
+        post_crawford=match.post_crawford and met.cube,
         cube=match.cube_value,
         own=_side(met, match, own),
         opponent=_side(met, match.flip(), opponent),

@@ -61,6 +61,7 @@ def test_a_cubeless_table_knows_no_crawford_game(tmp_path: Path, capsys: pytest.
     assert main(["met", "--met", str(path), "--away", "1", "3", "--json"]) == 0
     report = MetScoreReport.model_validate_json(capsys.readouterr().out)
     assert report.own.take_point_dead is None
+    assert not report.post_crawford
     assert main(["met", "--met", str(path), "--length", "3", "--json"]) == 0
     assert MetTableReport.model_validate_json(capsys.readouterr().out).post_crawford is None
     assert main(["met", "--met", str(path), "--length", "3"]) == 0
