@@ -311,7 +311,7 @@ def test_equal_values_have_equal_digests_and_others_do_not(tmp_path: Path) -> No
         ("a.met", XG_MET.replace("[PreCrawford]", "[Pre]"), "PreCrawford"),
         ("a.met", XG_MET.replace(" 2=0.3 0.5", " 2=0.3"), "as many columns as rows"),
         ("a.met", "no ini file", "sections Current"),
-        ("a.txt", TOML, "one of jacobs"),
+        ("a.txt", TOML, "or a file .toml"),
     ],
 )
 def test_a_file_that_is_no_table_is_refused_in_one_line(tmp_path: Path, file: str, text: str, reason: str) -> None:
