@@ -13,7 +13,7 @@ from engine.board import Board, flip
 from engine.kernels.bearoff import BearoffArrays
 from engine.kernels.facts import TABLES
 from engine.kernels.filter import FILTER_ROWS, FilterNet
-from engine.kernels.network import LAST, ONE, evaluate_boards
+from engine.kernels.network import LAST, ONE, IntNet, evaluate_boards
 from engine.kernels.play import Engine, Workspace, rank_roll
 from engine.kernels.search import HIGHEST_LEVEL, value_after
 from engine.kernels.vectors import SMALL_TILE
@@ -39,6 +39,24 @@ class Nets:
         """Names both."""
         return f"{self.main.digest}-{self.filter.digest if self.filter else 'all'}"
 
+    def integers(self) -> IntegerNets:
+        """Their integer twins.
+
+        Raises:
+            InputError: weights so large that sums could overflow.
+        """
+        return IntegerNets(quantise(self.main), quantise_filter(self.filter) if self.filter else None, self.digest)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IntegerNets:
+    """The twins of a pair of nets: all that playing needs, in a third of the memory of both."""
+
+    main: IntNet
+    filter: FilterNet | None
+    digest: str
+    """Of the nets they are twins of."""
+
 
 @dataclass(frozen=True, slots=True)
 class Valuation:
@@ -51,11 +69,13 @@ class Valuation:
 class Evaluator:
     """Nets with their work space; don't share one between threads."""
 
-    def __init__(self, nets: Nets, bearoff: BearoffArrays = NO_DATABASES) -> None:
+    def __init__(self, nets: Nets | IntegerNets, bearoff: BearoffArrays = NO_DATABASES) -> None:
+        twins = nets.integers() if isinstance(nets, Nets) else nets
         self.nets = nets
         self._bearoff = bearoff
-        self._main = quantise(nets.main)
-        self._filter = quantise_filter(nets.filter) if nets.filter else _no_filter()
+        self._main = twins.main
+        self._filter = twins.filter or _no_filter()
+        self._keep, self._luck_keep = (INNER_PLAYS, LUCK_PLAYS) if twins.filter else (0, 0)
         width = self._filter.bias.shape[1]
         self.workspaces: tuple[Workspace, ...] = tuple(
             make_workspace(self._main.bias.shape[1], width) for _ in range(HIGHEST_LEVEL)
@@ -66,11 +86,17 @@ class Evaluator:
         """What the kernels need to play by a rule set; without `endings` no game ends in the databases."""
         key = (rules, endings)
         if key not in self._engines:
-            keep, luck_keep = (INNER_PLAYS, LUCK_PLAYS) if self.nets.filter else (0, 0)
             # The databases hold for free bear-off only.
             bearoff = self._bearoff if endings and not rules.forced_bear_off else NO_DATABASES
             self._engines[key] = Engine(
-                self._main, self._filter, bearoff, keep, luck_keep, make_memory(), rules.utility, rules.move_flags
+                net=self._main,
+                filter=self._filter,
+                bearoff=bearoff,
+                keep=self._keep,
+                luck_keep=self._luck_keep,
+                memory=make_memory(),
+                utility=rules.utility,
+                flags=rules.move_flags,
             )
         return self._engines[key]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from engine.bearoff import NO_DATABASES, TWO_SIDED_CHECKERS, check_two_sided
 from engine.board import Board, flip
 from engine.errors import InputError, InternalError
-from engine.evaluator import Evaluator, Nets
+from engine.evaluator import Evaluator, IntegerNets, Nets
 from engine.kernels.bearoff import BearoffArrays
 from engine.kernels.network import ONE
 from engine.kernels.rollout import FirstMoves, TrialRules, roll_trials
@@ -95,7 +95,7 @@ class Roller:
         bearoff: the databases; without them only questions that don't use them can be answered.
     """
 
-    def __init__(self, nets: Nets, bearoff: BearoffArrays = NO_DATABASES) -> None:
+    def __init__(self, nets: Nets | IntegerNets, bearoff: BearoffArrays = NO_DATABASES) -> None:
         self._evaluator = Evaluator(nets, bearoff)
         self._has_databases = bearoff is not NO_DATABASES
         self._first_moves: dict[tuple[bytes, bool, RolloutSettings], FirstMoves] = {}

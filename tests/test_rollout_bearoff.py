@@ -119,7 +119,7 @@ def test_a_larger_two_sided_database_is_another_question_with_other_bits(session
     # Four checkers a side: beyond the smaller table separate races answer, within the larger one best play by both,
     # which is another thing when one side has to hurry.
     board = make_board([0, 0, 0, 0, 2, 0, 2] + [0] * 12 + [-1, -1, 0, 0, -1, -1, 0])
-    worker = RolloutWorker(NETS)
+    worker = RolloutWorker(NETS.integers())
     rows = {}
     for checkers in (3, 4):
         settings = RolloutSettings(INTERNATIONAL, seed=5, bearoff_checkers=checkers)
