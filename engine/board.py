@@ -68,6 +68,11 @@ def borne_off(board: Board) -> tuple[int, int]:
     return CHECKERS - own, CHECKERS - other
 
 
+def is_closed_out(board: Board) -> bool:
+    """Whether the mover has a checker on the bar and the opponent all six points of his home."""
+    return bool(board[BAR] > 0 and (board[19:BAR] <= -2).all())
+
+
 def _start() -> Board:
     counts = [0] * PLACES
     for point, number in ((24, 2), (13, 5), (8, 3), (6, 5)):

@@ -16,7 +16,6 @@ from engine.kernels.cube import LOSE1, NOBODY, NONE, POINT, WIN1, CubeGame
 from engine.kernels.search import HIGHEST_LEVEL
 from engine.match import CubeOwner, MatchState
 from engine.met import MatchEquityTable
-from engine.scoring import may_double
 
 UNLIMITED_DOUBLINGS = 6
 """Money play with room for as many doublings counts as play without a limit: all cubes are alike then."""
@@ -66,11 +65,6 @@ class CubeQuestion:
 def cube_in_play(match: MatchState) -> bool:
     """Whether either side may still turn the cube to some use in this game."""
     return bool(_live(match).any())
-
-
-def may_gain_by_doubling(match: MatchState) -> bool:
-    """Whether the mover may double before his roll, and a doubled cube could be of any use to him."""
-    return may_double(match) and bool(_live(match)[0, 0])
 
 
 def make_question(match: MatchState, met: MatchEquityTable | None, efficiency: CubeEfficiency) -> CubeQuestion:

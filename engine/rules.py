@@ -70,6 +70,9 @@ class RuleSet:
     forced_bear_off: bool = False
     """While any die not yet played can bear off a checker now, the next step must bear off (reading B: per step, any
     remaining die; steps are filtered before the dice are counted)."""
+    closed_out_passes: bool = False
+    """A player on the bar against a closed board passes without rolling, and may not double in that turn; otherwise
+    he may. No play differs: he can't move either way."""
 
     @property
     def move_flags(self) -> int:
@@ -100,6 +103,7 @@ HYPERGAMMON = RuleSet("hypergammon", start=Start.HYPERGAMMON, gammon_counts=Fals
 _OPTIONS: dict[str, Callable[[RuleSet], RuleSet]] = {
     "hit-and-run-ban": lambda rules: replace(rules, hit_and_run_ban=True),
     "forced-bear-off": lambda rules: replace(rules, forced_bear_off=True),
+    "closed-out-passes": lambda rules: replace(rules, closed_out_passes=True),
 }
 _NAMED = {rules.name: rules for rules in (INTERNATIONAL, TAVLA, NACKGAMMON, HYPERGAMMON)}
 

@@ -10,13 +10,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import matches
 
-from engine.board import START, Board
+from engine.board import START, Board, is_closed_out, make_board
 from engine.clock import DELAY_SECONDS, Clock
 from engine.errors import InputError
 from engine.match import CubeOwner, MatchState, Side
 from engine.moves import legal_plays
 from engine.position import Offer, Position
-from engine.rules import HYPERGAMMON, INTERNATIONAL, TAVLA, RuleSet
+from engine.rules import HYPERGAMMON, INTERNATIONAL, TAVLA, RuleSet, rule_set
 from engine.scoring import (
     CubeOffer,
     GameEnd,
@@ -98,6 +98,24 @@ def test_a_take_doubles_the_cube_and_gives_it_to_the_taker_who_alone_may_redoubl
     assert (his.cube_value, his.cube_owner) == (4, CubeOwner.MOVER)
     with pytest.raises(InputError, match=r"cube 4 \(opponent\)"):
         double(his.flip())
+
+
+@pytest.mark.parametrize(("on_bar", "gap", "closed"), [(1, 0, True), (0, 0, False), (2, 20, False)])
+def test_a_closed_out_player_may_double_unless_the_rules_let_him_pass_without_rolling(
+    on_bar: int, gap: int, closed: bool
+) -> None:
+    counts = [0] * 26
+    counts[25], counts[6] = on_bar, 13
+    for point in range(19, 25):
+        counts[point] = -1 if point == gap else -2
+    board = make_board(counts)
+    assert is_closed_out(board) is closed
+    assert may_double(MatchState(), board)
+    passing = MatchState(rules=rule_set("international+closed-out-passes"))
+    assert may_double(passing, board) is not closed
+    if closed:
+        with pytest.raises(InputError, match="a mover who may double"):
+            double(passing, board)
 
 
 def test_the_first_double_passed_costs_one_point() -> None:
