@@ -170,7 +170,7 @@ class CubeAnswers:
         redouble = match.cube_owner is CubeOwner.MOVER
         return CubeReport(
             action=verdict.action,
-            verdict=_in_words(verdict.action, verdict.answer, redouble),
+            verdict=in_words(verdict.action, verdict.answer, redouble),
             answer=verdict.answer,
             redouble=redouble,
             equity_nd=equities.no_double,
@@ -243,7 +243,8 @@ class CubeAnswers:
         return mwc_of(equity, match, self.evaluator.met)
 
 
-def _in_words(action: CubeAction, answer: CubeAction | None, redouble: bool) -> str:
+def in_words(action: CubeAction, answer: CubeAction | None, redouble: bool) -> str:
+    """A verdict for people."""
     double = "redouble" if redouble else "double"
     reply = answer.value if answer else ""
     return _WORDS[action].format(double=double, Double=double.capitalize(), answer=reply)

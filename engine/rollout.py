@@ -14,9 +14,12 @@ from numpy.typing import NDArray
 
 from engine.bearoff import NO_DATABASES, TWO_SIDED_CHECKERS, check_two_sided
 from engine.board import Board, flip
+from engine.cube import CubeBranch, CubePlay
+from engine.cube_roller import CubeRoller
 from engine.errors import InputError, InternalError
 from engine.evaluator import Evaluator, IntegerNets, Nets
 from engine.kernels.bearoff import BearoffArrays
+from engine.kernels.cube_rollout import COLUMNS
 from engine.kernels.network import ONE
 from engine.kernels.rollout import FirstMoves, TrialRules, roll_trials
 from engine.rules import RuleSet
@@ -34,7 +37,10 @@ ROW = 10
 _REMEMBERED = 64
 """Candidates of which a worker remembers the first half-moves (5 kB each)."""
 
-TrialRows = NDArray[np.int32]  # int32[N, ROW]
+CUBE_ROW = 2 * COLUMNS
+"""With the cube: the five outcomes and the value (equity in units of the cube), then the luck in each of the six."""
+
+TrialRows = NDArray[np.int32]  # int32[N, ROW], or [N, CUBE_ROW] with the cube
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,8 @@ class RolloutSettings:
     variance_reduction: bool = True
     bearoff: bool = True
     """Whether a trial ends, with exact chances, in the bear-off databases (never with a forced bear-off)."""
+    cube: CubePlay | None = None
+    """With the cube: both sides use it in the trials; None: cubeless."""
     bearoff_checkers: int = TWO_SIDED_CHECKERS
     """Checkers a side up to which these chances are those of best play by both sides."""
 
@@ -61,6 +69,11 @@ class RolloutSettings:
         if self.truncate is not None and not 1 <= self.truncate <= 1000:
             raise InputError("truncate", self.truncate, "a whole number of half-moves from 1 to 1000")
         check_two_sided(self.bearoff_checkers)
+
+    @property
+    def row(self) -> int:
+        """Numbers that a trial leaves."""
+        return ROW if self.cube is None else CUBE_ROW
 
     @property
     def uses_bearoff(self) -> bool:
@@ -76,6 +89,7 @@ class Candidate:
     """View of the player who rolls first."""
     mover_rolls: bool
     """Whether he is the question's mover (a position before the roll) or his opponent (the position after a play)."""
+    branch: CubeBranch = CubeBranch.OPEN
 
     @staticmethod
     def after_play(after: Board) -> Candidate:
@@ -83,9 +97,9 @@ class Candidate:
         return Candidate(flip(after), mover_rolls=False)
 
     @staticmethod
-    def before_roll(board: Board) -> Candidate:
+    def before_roll(board: Board, branch: CubeBranch = CubeBranch.NO_DOUBLE) -> Candidate:
         """The mover's position before his roll."""
-        return Candidate(np.array(board), mover_rolls=True)
+        return Candidate(np.array(board), mover_rolls=True, branch=branch)
 
 
 class Roller:
@@ -99,10 +113,11 @@ class Roller:
         self._evaluator = Evaluator(nets, bearoff)
         self._has_databases = bearoff is not NO_DATABASES
         self._first_moves: dict[tuple[bytes, bool, RolloutSettings], FirstMoves] = {}
+        self._cube = CubeRoller(self._evaluator)
 
     def trials(self, candidate: Candidate, settings: RolloutSettings, first: int, count: int) -> TrialRows:
-        """Rows int32[count, ROW] of trials `first .. first + count - 1`."""
-        rows = np.zeros((count, ROW), dtype=np.int32)
+        """Rows int32[count, settings.row] of trials `first .. first + count - 1`."""
+        rows = np.zeros((count, settings.row), dtype=np.int32)
         how = TrialRules(
             seed=settings.seed,
             level=settings.level,
@@ -113,6 +128,9 @@ class Roller:
         )
         if settings.uses_bearoff and not self._has_databases:
             raise InternalError("these trials need the bear-off databases")
+        if settings.cube is not None:
+            self._cube.trials(candidate, settings, how, first, rows)
+            return rows
         w, w2, *_ = self._evaluator.workspaces
         engine = self._evaluator.engine(settings.rules, endings=settings.uses_bearoff)
         # Boards that came through Ray are read-only, for which the kernel would be compiled a second time.

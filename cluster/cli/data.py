@@ -11,6 +11,7 @@ import typer
 
 from cluster.cli.options import (
     BearoffCheckersOption,
+    EfficiencyOption,
     FilterOption,
     JsonOption,
     LevelOption,
@@ -38,9 +39,7 @@ def evaluate(
     ] = None,
     cubeless: Annotated[bool, typer.Option("--cubeless", help="Leave out the cube and the score.")] = False,
     met: MetOption = None,
-    efficiency: Annotated[
-        str, typer.Option("--efficiency", metavar="NAME|FILE", help="How live the cube is: docs/cube.md.")
-    ] = "published",
+    efficiency: EfficiencyOption = "published",
     top: Annotated[int, typer.Option("--top", metavar="N", help="Plays to list (0: all).")] = 10,
     filter: FilterOption = "normal",
     net: NetOption = None,

@@ -9,10 +9,12 @@ import typer
 
 from cluster.cli.options import (
     BearoffCheckersOption,
+    EfficiencyOption,
     ExecutorName,
     ExecutorOption,
     JsonOption,
     LevelOption,
+    MetOption,
     NetOption,
     PositionArgument,
     RulesOption,
@@ -65,6 +67,15 @@ def rollout(
         int, typer.Option("--block", metavar="N", help="Trials per task; changes nothing in the result.")
     ] = 36,
     rules: RulesOption = "international",
+    cube: Annotated[
+        bool | None,
+        typer.Option(
+            "--cube/--cubeless",
+            help="Default: with the cube before the roll and at a score, without it for plays in money games.",
+        ),
+    ] = None,
+    met: MetOption = None,
+    efficiency: EfficiencyOption = "published",
     executor: ExecutorOption = ExecutorName.RAY,
     net: NetOption = None,
     json: JsonOption = False,
@@ -102,12 +113,16 @@ def rollout(
             "checkpoint": checkpoint,
             "block": block,
             "rules": rules,
+            "cube": cube,
+            "met": met,
+            "efficiency": efficiency,
         },
     )
     settings = load_settings()
     chosen = chosen_nets(net, rules)
     question = plan(request, Evaluator(chosen))
-    warn_about_match(question.position.match.length)
+    if question.settings.cube is None:
+        warn_about_match(question.position.match.length)
     with ExitStack() as stack:
         store = stack.enter_context(open_store(settings))
         if question.settings.uses_bearoff:

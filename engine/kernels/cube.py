@@ -164,34 +164,46 @@ def static_values(outcome, efficiency, side, n, game, space):
     is never turned. With a live one the value is a broken line in the chance to win, from losing all (at 0) to winning
     all (at 1), by way of the points where one side passes. Source: R. Janowski, Take-Points in Money Games (1993).
     """
+    p = shares(outcome, side, game, space)
+    for s in range(n):
+        space.rolling[s] = state_value(s, p, efficiency, side, game, space)
+
+
+@kernel
+def shares(outcome, side, game, space):
+    """Chance to win (float) of the side on roll; leaves the points of `_points` in `space`."""
     win = outcome[0]
     loss = ONE - win
     wins = (outcome[1] / win if win > 0 else 0.0, outcome[2] / win if win > 0 else 0.0)
     losses = (outcome[3] / loss if loss > 0 else 0.0, outcome[4] / loss if loss > 0 else 0.0)
     _points(side, wins, losses, game, space)
-    p = win / ONE
-    for s in range(n):
-        t = game.turns[s]
-        owner = game.owner[s]
-        u = game.worth[side, t]
-        best, worst = space.win[t], space.loss[t]
-        if game.jacoby and owner == NOBODY:
-            best, worst = u[WIN1], u[LOSE1]
-        mine = owner != 1 - side and game.live[side, t]
-        theirs = owner != side and game.live[1 - side, t]
-        low, low_value, high, high_value = 0.0, worst, 1.0, best
-        if theirs and p < space.take_point[t]:
-            high, high_value = space.take_point[t], u[LOSE1]
-        elif mine and p >= space.cash_point[t]:
-            low, low_value = space.cash_point[t], u[WIN1]
-        else:
-            if theirs:
-                low, low_value = space.take_point[t], u[LOSE1]
-            if mine:
-                high, high_value = space.cash_point[t], u[WIN1]
-        live = _between(p, low, low_value, high, high_value) if low < high else high_value
-        dead = worst + (best - worst) * p
-        space.rolling[s] = in_points((1.0 - efficiency) * dead + efficiency * live)
+    return win / ONE
+
+
+@kernel
+def state_value(s, p, efficiency, side, game, space):
+    """Value of one state for the side on roll, which wins with chance `p`; `shares` came before."""
+    t = game.turns[s]
+    owner = game.owner[s]
+    u = game.worth[side, t]
+    best, worst = space.win[t], space.loss[t]
+    if game.jacoby and owner == NOBODY:
+        best, worst = u[WIN1], u[LOSE1]
+    mine = owner != 1 - side and game.live[side, t]
+    theirs = owner != side and game.live[1 - side, t]
+    low, low_value, high, high_value = 0.0, worst, 1.0, best
+    if theirs and p < space.take_point[t]:
+        high, high_value = space.take_point[t], u[LOSE1]
+    elif mine and p >= space.cash_point[t]:
+        low, low_value = space.cash_point[t], u[WIN1]
+    else:
+        if theirs:
+            low, low_value = space.take_point[t], u[LOSE1]
+        if mine:
+            high, high_value = space.cash_point[t], u[WIN1]
+    live = _between(p, low, low_value, high, high_value) if low < high else high_value
+    dead = worst + (best - worst) * p
+    return in_points((1.0 - efficiency) * dead + efficiency * live)
 
 
 @kernel

@@ -46,7 +46,7 @@ class CubeMemory(NamedTuple):
 
 
 @kernel
-def _best(start, end, j, s, space):
+def best_in(start, end, j, s, space):
     """The best of the plays from `start` up to `end` in state `j`. Ties, which are common where the opponent will cash
     whatever is played, go to the better one without the cube, then as in `engine.kernels.play.best_between`.
     """
@@ -117,7 +117,7 @@ def _value2(after, depth, engine, other, levels, game, memory, outcome):
         for low in range(1, high + 1):
             weight = 1 if high == low else 2
             for j in range(rolled):
-                best = _best(s.starts[number], s.starts[number + 1], j, s, space)
+                best = best_in(s.starts[number], s.starts[number + 1], j, s, space)
                 space.sum[j] += weight * space.values[best, j]
                 if j == 0:
                     add_inverted(s.outcomes[best], weight, s.sum)
@@ -163,7 +163,7 @@ def _one_roll_deeper(value_of_reply):
             for low in range(1, high + 1):
                 weight = 1 if high == low else 2
                 for j in range(rolled):
-                    space.best[j] = _best(s.starts[number], s.starts[number + 1], j, s, space)
+                    space.best[j] = best_in(s.starts[number], s.starts[number + 1], j, s, space)
                 for j in range(rolled):
                     known = False
                     for i in range(j):
@@ -226,7 +226,7 @@ def passed_next_turn(after, engine, other, l3, l2, game, passes):
     _replies(after, 0, engine, game, l3)
     s = l3.plays.main
     for number in range(ROLLS):
-        play = s.plays[_best(s.starts[number], s.starts[number + 1], 0, s, l3.cube)]
+        play = s.plays[best_in(s.starts[number], s.starts[number + 1], 0, s, l3.cube)]
         if is_won(play):
             passes[number] = 36
             continue
@@ -236,7 +236,7 @@ def passed_next_turn(after, engine, other, l3, l2, game, passes):
         reply = 0
         for high in range(1, 7):
             for low in range(1, high + 1):
-                best = _best(r.starts[reply], r.starts[reply + 1], 0, r, l2.cube)
+                best = best_in(r.starts[reply], r.starts[reply + 1], 0, r, l2.cube)
                 leaf_values(r.plays[best], r.outcomes[best], 0, game.counts[3], game, engine.bearoff, l2.cube)
                 if accepted(l2.cube.rolling, 0, 0, game) > game.pass_value[0, 0]:
                     count += 1 if high == low else 2

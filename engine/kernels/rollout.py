@@ -45,7 +45,7 @@ class FirstMoves(NamedTuple):
 
 
 @inlined
-def _to_mover(values, total, flipped):
+def to_mover(values, total, flipped):
     """`values` seen by the player on roll -> by the question's mover; `total` is what a chance and its opposite add up
     to (ONE for probabilities, 0 for luck).
     """
@@ -106,7 +106,7 @@ def roll_trials(start, mover_rolls, first_trial, how, engine, w, w2, first, rows
     flip_into(start, board)
     if settled(board, engine, w.main.outcomes[0]):
         for i in range(rows.shape[0]):
-            values = _to_mover(w.main.outcomes[0], ONE, mover_rolls)
+            values = to_mover(w.main.outcomes[0], ONE, mover_rolls)
             for o in range(5):
                 rows[i, o] = values[o]
                 rows[i, 5 + o] = 0
@@ -137,12 +137,12 @@ def roll_trials(start, mover_rolls, first_trial, how, engine, w, w2, first, rows
                 play[:] = first.plays[index]
                 value[:] = first.values[index]
             if how.reduce:
-                lucks = _to_mover(actual, 0, flipped)
+                lucks = to_mover(actual, 0, flipped)
                 for o in range(5):
                     luck36[o] += lucks[o]
             half_move += 1
             if half_move == how.truncate or half_move == MAX_HALF_MOVES or settled(play, engine, ending):
-                values = _to_mover(value, ONE, flipped)
+                values = to_mover(value, ONE, flipped)
                 for o in range(5):
                     rows[i, o] = values[o]
                     # Halves are rounded away from zero, so that both views of a trial mirror each other.
