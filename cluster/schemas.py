@@ -81,8 +81,8 @@ class Probabilities(Model):
 
 
 class CandidateResult(Model):
-    """One candidate of a rollout, in the view of the player on roll. Without the cube equities are in points, with it in
-    units of the cube before the decision (at a score: EMG).
+    """One candidate of a rollout, in the view of the player on roll. Equities without the cube are in points, with it
+    in units of the cube before the decision (at a score: EMG).
     """
 
     play: str | None
