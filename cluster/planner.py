@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from cluster.schemas import RolloutRequest
 from cluster.store import TrialRange
 from engine.bearoff import VERSION as BEAROFF_VERSION
+from engine.board import CHECKERS
 from engine.errors import InputError
 from engine.evaluator import Evaluator
 from engine.ids import parse_position
@@ -65,10 +66,10 @@ def plan(request: RolloutRequest, evaluator: Evaluator) -> RolloutQuestion:
     Raises:
         InputError: a field that cannot be understood, an illegal or repeated play, plays without dice.
     """
-    position = parse_position(request.position)
+    rules = rule_set(request.rules)
+    position = parse_position(request.position).under(rules)
     if position.offer is not Offer.NONE:
         raise InputError("position", request.position, "a position without a standing cube offer")
-    rules = rule_set(request.rules)
     settings = RolloutSettings(
         rules=rules,
         seed=request.seed,
@@ -137,6 +138,8 @@ def series_key(net: str, settings: RolloutSettings, candidate: Candidate) -> str
             # Of the rules only what a cubeless trial can see: legal plays, and what the results are worth.
             "moves": settings.rules.move_flags,
             "utility": [int(points) for points in settings.rules.utility],
+            # Which loser has all his checkers left; said only where that isn't fifteen.
+            **({} if settings.rules.start.checkers == CHECKERS else {"checkers": settings.rules.start.checkers}),
             "seed": settings.seed,
             "level": settings.level,
             "truncate": settings.truncate,

@@ -19,6 +19,7 @@ from engine.evaluator import Evaluator, Nets
 from engine.kernels.bearoff import BearoffArrays
 from engine.kernels.network import ONE
 from engine.kernels.rollout import FirstMoves, TrialRules, roll_trials
+from engine.memory import writable
 from engine.rules import RuleSet
 
 RESULT_VERSION = 2
@@ -49,7 +50,7 @@ class RolloutSettings:
     """Half-moves after which the network's value ends a trial; None plays to the end."""
     variance_reduction: bool = True
     bearoff: bool = True
-    """Whether a trial ends, with exact chances, in the bear-off databases (never with a forced bear-off)."""
+    """Whether a trial ends, with exact chances, in the bear-off databases (where they hold for the rules)."""
     bearoff_checkers: int = TWO_SIDED_CHECKERS
     """Checkers a side up to which these chances are those of best play by both sides."""
 
@@ -65,7 +66,7 @@ class RolloutSettings:
     @property
     def uses_bearoff(self) -> bool:
         """Whether the databases can matter."""
-        return self.bearoff and not self.rules.forced_bear_off
+        return self.bearoff and self.rules.databases_hold
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,10 +116,8 @@ class Roller:
             raise InternalError("these trials need the bear-off databases")
         w, w2, *_ = self._evaluator.workspaces
         engine = self._evaluator.engine(settings.rules, endings=settings.uses_bearoff)
-        # Boards that came through Ray are read-only, for which the kernel would be compiled a second time.
-        start = np.array(candidate.board)
         moves = self._first_moves_of(candidate, settings)
-        roll_trials(start, candidate.mover_rolls, first, how, engine, w, w2, moves, rows)
+        roll_trials(writable(candidate.board), candidate.mover_rolls, first, how, engine, w, w2, moves, rows)
         return rows
 
     def _first_moves_of(self, candidate: Candidate, settings: RolloutSettings) -> FirstMoves:
