@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from cluster.schemas import RolloutRequest
 from cluster.store import TrialRange
 from engine.bearoff import VERSION as BEAROFF_VERSION
+from engine.board import CHECKERS
 from engine.cube import CubeBranch, CubePlay, cube_in_play
 from engine.cubeful import CubefulEvaluator
 from engine.efficiency import load_efficiency
@@ -172,6 +173,8 @@ def series_key(net: str, settings: RolloutSettings, candidate: Candidate) -> str
             # Of the rules only what a trial can see: legal plays, and what the results are worth.
             "moves": settings.rules.move_flags,
             "utility": [int(points) for points in settings.rules.utility],
+            # Which loser has all his checkers left; said only where that isn't fifteen.
+            **({} if settings.rules.start.checkers == CHECKERS else {"checkers": settings.rules.start.checkers}),
             "seed": settings.seed,
             "level": settings.level,
             "truncate": settings.truncate,

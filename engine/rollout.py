@@ -22,6 +22,7 @@ from engine.kernels.bearoff import BearoffArrays
 from engine.kernels.cube_rollout import COLUMNS
 from engine.kernels.network import ONE
 from engine.kernels.rollout import FirstMoves, TrialRules, roll_trials
+from engine.memory import writable
 from engine.rules import RuleSet
 
 RESULT_VERSION = 2
@@ -55,7 +56,7 @@ class RolloutSettings:
     """Half-moves after which the network's value ends a trial; None plays to the end."""
     variance_reduction: bool = True
     bearoff: bool = True
-    """Whether a trial ends, with exact chances, in the bear-off databases (never with a forced bear-off)."""
+    """Whether a trial ends, with exact chances, in the bear-off databases (where they hold for the rules)."""
     cube: CubePlay | None = None
     """With the cube: both sides use it in the trials; None: cubeless."""
     bearoff_checkers: int = TWO_SIDED_CHECKERS
@@ -78,7 +79,7 @@ class RolloutSettings:
     @property
     def uses_bearoff(self) -> bool:
         """Whether the databases can matter."""
-        return self.bearoff and not self.rules.forced_bear_off
+        return self.bearoff and self.rules.databases_hold
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,10 +134,8 @@ class Roller:
             return rows
         w, w2, *_ = self._evaluator.workspaces
         engine = self._evaluator.engine(settings.rules, endings=settings.uses_bearoff)
-        # Boards that came through Ray are read-only, for which the kernel would be compiled a second time.
-        start = np.array(candidate.board)
         moves = self._first_moves_of(candidate, settings)
-        roll_trials(start, candidate.mover_rolls, first, how, engine, w, w2, moves, rows)
+        roll_trials(writable(candidate.board), candidate.mover_rolls, first, how, engine, w, w2, moves, rows)
         return rows
 
     def _first_moves_of(self, candidate: Candidate, settings: RolloutSettings) -> FirstMoves:

@@ -32,7 +32,7 @@ from engine.gnuid import format_gnu_id
 from engine.ids import parse_position
 from engine.position import Position
 from engine.rollout import Candidate, RolloutSettings
-from engine.rules import INTERNATIONAL, TAVLA, rule_set
+from engine.rules import INTERNATIONAL, TAVLA, Start, rule_set
 from engine.search import rank_plays
 from engine.stopping import StopRules
 
@@ -173,9 +173,10 @@ def test_of_the_rules_only_what_a_trial_can_see_is_in_the_key() -> None:
         return series_key("net", replace(SETTINGS, rules=replace(INTERNATIONAL, **changes)), CANDIDATE)
 
     unseen = ({"name": "house rules"}, {"cube": False}, {"winner_starts_next": True})
-    seen = ({"hit_and_run_ban": True}, {"forced_bear_off": True}, {"backgammon_counts": False})
+    few = {"start": Start.HYPERGAMMON}  # whoever has three checkers left loses gammons
+    seen = ({"hit_and_run_ban": True}, {"forced_bear_off": True}, {"backgammon_counts": False}, few)
     assert {key(**changes) for changes in unseen} == {key()}
-    assert len({key(), *(key(**changes) for changes in seen)}) == 4
+    assert len({key(), *(key(**changes) for changes in seen)}) == 5
 
 
 def test_where_bearing_off_is_forced_the_databases_are_not_in_the_key() -> None:

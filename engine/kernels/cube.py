@@ -278,10 +278,15 @@ def value_plays(n, depth, game, databases, s, space):
             space.values[i, j] = -before_rolling(space.rolling, j, side, game)
 
 
+# Numbers of NumPy: for a literal Numba would compile everything that takes it once more.
+_FIRST = np.int64(0)  # state
+_OWN = np.int64(0)  # side
+
+
 @entry
 def static_values_of(outcome, efficiency, n, game, space):
     """`static_values` of side 0, for Python."""
-    static_values(outcome, efficiency, 0, n, game, space)
+    static_values(outcome, efficiency, _OWN, n, game, space)
 
 
 @entry
@@ -293,16 +298,16 @@ def efficiency_in(after, game):
 @entry
 def exact_in(after, game, databases, rolling):
     """`exact_values` for side 0 in all states, for Python."""
-    return exact_values(after, 0, rolling.shape[0], game, databases, rolling)
+    return exact_values(after, _OWN, rolling.shape[0], game, databases, rolling)
 
 
 @entry
 def double_value(rolling, game):
     """`accepted` for side 0 in the first state, for Python."""
-    return accepted(rolling, 0, 0, game)
+    return accepted(rolling, _FIRST, _OWN, game)
 
 
 @entry
 def before_roll_value(rolling, game):
     """`before_rolling` for side 0 in the first state, for Python."""
-    return before_rolling(rolling, 0, 0, game)
+    return before_rolling(rolling, _FIRST, _OWN, game)

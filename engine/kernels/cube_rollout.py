@@ -45,6 +45,9 @@ COLUMNS = 6
 """What a trial leaves, and the luck in each: the five outcomes, then the value with the cube."""
 _VALUE = 5
 _MOST = 2**31 - 1
+# Columns of the values of plays, by state. Numbers that kernels hand on are int64, so that each is compiled once.
+_HERE, _TAKEN, _AGAIN = np.int64(0), np.int64(1), np.int64(2)
+_START = np.int64(0)
 _ROLL, _TAKE, _PASS, _BEAVER, _DROP = range(5)
 
 
@@ -92,9 +95,9 @@ def _rolling_in(after, outcome, side, state, game, databases, space):
 
 
 @kernel
-def _value_plays(first, last, maker, state, column, game, databases, s, space):
-    """Values of plays in a state, in the view of the side that makes them, into a column of `space.values`."""
-    for i in range(first, last):
+def _value_plays(n, maker, state, column, game, databases, s, space):
+    """Values of the first n plays in a state, in the view of their side, into a column of `space.values`."""
+    for i in range(n):
         _rolling_in(s.plays[i], s.outcomes[i], 1 - maker, state, game, databases, space)
         space.values[i, column] = -before_rolling(space.rolling, state, 1 - maker, game)
 
@@ -120,13 +123,13 @@ def _look(side, state, game, databases, s, space):
     n = s.starts[ROLLS]
     taken = game.taken[side, state]
     again = game.beavered[side, state]
-    _value_plays(0, n, side, state, 0, game, databases, s, space)
-    _value_plays(0, n, side, taken, 1, game, databases, s, space)
+    _value_plays(n, side, state, _HERE, game, databases, s, space)
+    _value_plays(n, side, taken, _TAKEN, game, databases, s, space)
     if again != NONE:
-        _value_plays(0, n, side, again, 2, game, databases, s, space)
-        space.rolling[again] = (_mean36(2, s, space) + 18) // 36
-    space.rolling[taken] = (_mean36(1, s, space) + 18) // 36
-    space.rolling[state] = (_mean36(0, s, space) + 18) // 36
+        _value_plays(n, side, again, _AGAIN, game, databases, s, space)
+        space.rolling[again] = (_mean36(_AGAIN, s, space) + 18) // 36
+    space.rolling[taken] = (_mean36(_TAKEN, s, space) + 18) // 36
+    space.rolling[state] = (_mean36(_HERE, s, space) + 18) // 36
 
 
 @kernel
@@ -176,7 +179,7 @@ def _ends(after, reply, state, engine, game, space, outcome):
     with the cube, or holds it and nobody can turn the cube any more. If so its outcome (out), the view of who moved.
     """
     if is_won(after):
-        final_outcome(after, outcome)
+        final_outcome(after, engine.checkers, outcome)
         return True
     dead = game.taken[0, state] == NONE and game.taken[1, state] == NONE
     if dead or exact_values(after, reply, game.owner.shape[0], game, engine.bearoff, space.rolling):
@@ -195,18 +198,18 @@ def _value2(after, maker, state, engine, game, w2, space2, outcome):
     s = w2.main
     n = s.starts[ROLLS]
     s.sum[:] = 0
-    _value_plays(0, n, reply, state, 0, game, engine.bearoff, s, space2)
+    _value_plays(n, reply, state, _HERE, game, engine.bearoff, s, space2)
     number = 0
     for high in range(1, 7):
         for low in range(1, high + 1):
-            best = best_in(s.starts[number], s.starts[number + 1], 0, s, space2)
+            best = best_in(s.starts[number], s.starts[number + 1], _HERE, s, space2)
             add_inverted(s.outcomes[best], 1 if high == low else 2, s.sum)
             number += 1
     mean_of(s.sum, outcome)
     if game.taken[reply, state] != NONE:
         _look(reply, state, game, engine.bearoff, s, space2)
     else:
-        space2.rolling[state] = (_mean36(0, s, space2) + 18) // 36
+        space2.rolling[state] = (_mean36(_HERE, s, space2) + 18) // 36
     return -before_rolling(space2.rolling, state, reply, game)
 
 
@@ -216,8 +219,8 @@ def _choose(n, side, state, how, game, databases, other, w, w2, space, space2, s
     int64[COLUMNS] out, the maker's view). At level 2 as `engine.kernels.search.choose`; `other` orders the replies.
     """
     s = w.main
-    _value_plays(0, n, side, state, 0, game, databases, s, space)
-    best = best_in(0, n, 0, s, space)
+    _value_plays(n, side, state, _HERE, game, databases, s, space)
+    best = best_in(_START, n, _HERE, s, space)
     if how.level == 1:
         for o in range(5):
             found[o] = s.outcomes[best, o]
@@ -297,10 +300,10 @@ def roll_cube_trials(
     outcome = np.zeros(5, dtype=np.int64)
     seen = np.zeros(w.main.plays.shape[0], dtype=np.bool_)
     databases = engine.bearoff
-    first_side = 0 if mover_rolls else 1
+    first_side = np.int64(0 if mover_rolls else 1)
 
     # Everything before the first roll is common to all trials.
-    evaluate_one(before, engine.net, databases, w.main, outcome)
+    evaluate_one(before, engine.net, databases, engine.checkers, w.main, outcome)
     opening_state, opening_scale = start.state, start.scale
     value = np.int64(0)
     over = False
@@ -349,7 +352,7 @@ def roll_cube_trials(
                 found[:] = first.values[index]
             else:
                 prepared = prepare(board, own, w)
-                column = -1
+                column = np.int64(-1)
                 if half_move > 0 and _worth_a_look(play, found, side, state, scale, start, game, databases, space):
                     likely_plays(board, prepared, own.luck_keep, own, w)
                     _look(side, state, game, databases, w.main, space)
@@ -359,16 +362,16 @@ def roll_cube_trials(
                         signed = value * scale if side == 0 else -value * scale
                         _write(rows[i], found, side == 0, signed, luck36, start)
                         break
-                    column = 0
+                    column = _HERE
                     if action == _TAKE:
-                        column, state, scale = 1, game.taken[side, state], scale * game.scale
+                        column, state, scale = _TAKEN, game.taken[side, state], scale * game.scale
                     elif action == _BEAVER:
-                        column, state, scale = 2, game.beavered[side, state], scale * game.scale * game.scale
+                        column, state, scale = _AGAIN, game.beavered[side, state], scale * game.scale * game.scale
                 if how.reduce:
                     if column < 0:
-                        column = 0
+                        column = _HERE
                         likely_plays(board, prepared, own.luck_keep, own, w)
-                        _value_plays(0, w.main.starts[ROLLS], side, state, 0, game, databases, w.main, space)
+                        _value_plays(w.main.starts[ROLLS], side, state, _HERE, game, databases, w.main, space)
                     high, low = max(index // 6, index % 6) + 1, min(index // 6, index % 6) + 1
                     _roll_luck(column, roll_number(high, low), w.main, space, actual)
                 n = all_plays(board, prepared, index // 6 + 1, index % 6 + 1, own, w)

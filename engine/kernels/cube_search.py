@@ -28,6 +28,14 @@ from engine.kernels.network import evaluate_one, final_outcome, is_won
 from engine.kernels.play import ROLLS, Workspace, checkers_left
 from engine.kernels.search import add_inverted, best_replies, mean_of
 
+# Numbers of NumPy: for a literal Numba would compile everything that takes it once more.
+_ROOT = np.int64(0)
+"""Depth of the position that is asked about."""
+_FIRST = np.int64(0)
+"""State of the cube."""
+_OWN = np.int64(0)
+"""Side."""
+
 
 class CubeLevel(NamedTuple):
     """Work space of one level of a search with the cube."""
@@ -70,7 +78,7 @@ def _settled(after, depth, engine, game, space, outcome):
     side = depth & 1
     rolled = game.counts[depth + 1]
     if is_won(after):
-        final_outcome(after, outcome)
+        final_outcome(after, engine.checkers, outcome)
         leaf_values(after, outcome, side, rolled, game, engine.bearoff, space)
         return True
     return exact_values(after, side, rolled, game, engine.bearoff, space.rolling) and bearoff_outcome(
@@ -96,7 +104,7 @@ def _finish(rolled, level, outcome):
 
 @kernel
 def _value1(after, depth, engine, game, level, outcome):
-    evaluate_one(after, engine.net, engine.bearoff, level.plays.main, outcome)
+    evaluate_one(after, engine.net, engine.bearoff, engine.checkers, level.plays.main, outcome)
     leaf_values(after, outcome, depth & 1, game.counts[depth + 1], game, engine.bearoff, level.cube)
 
 
@@ -198,16 +206,16 @@ def cube_values_after(after, level, engine, other, l4, l3, l2, game, memory, out
         rolling: int64[counts[1]] out, in 1/2**30: what it is worth to side 0, in each state, to roll now.
     """
     if level == 1:
-        _value1(after, 0, engine, game, l2, outcome)
+        _value1(after, _ROOT, engine, game, l2, outcome)
         found = l2.cube.rolling
     elif level == 2:
-        _value2(after, 0, engine, other, (l2,), game, memory, outcome)
+        _value2(after, _ROOT, engine, other, (l2,), game, memory, outcome)
         found = l2.cube.rolling
     elif level == 3:
-        _value3(after, 0, engine, other, (l3, l2), game, memory, outcome)
+        _value3(after, _ROOT, engine, other, (l3, l2), game, memory, outcome)
         found = l3.cube.rolling
     else:
-        _value4(after, 0, engine, other, (l4, l3, l2), game, memory, outcome)
+        _value4(after, _ROOT, engine, other, (l4, l3, l2), game, memory, outcome)
         found = l4.cube.rolling
     for j in range(game.counts[1]):
         rolling[j] = found[j]
@@ -223,22 +231,22 @@ def passed_next_turn(after, engine, other, l3, l2, game, passes):
         after, engine, other, l3, l2, game: as in `cube_values_after`. passes: int64[21] out, by side 0's roll now, in
             the order of `roll_number`; 36 where that roll ends the game.
     """
-    _replies(after, 0, engine, game, l3)
+    _replies(after, _ROOT, engine, game, l3)
     s = l3.plays.main
     for number in range(ROLLS):
-        play = s.plays[best_in(s.starts[number], s.starts[number + 1], 0, s, l3.cube)]
+        play = s.plays[best_in(s.starts[number], s.starts[number + 1], _FIRST, s, l3.cube)]
         if is_won(play):
             passes[number] = 36
             continue
-        _replies(play, 1, other, game, l2)
+        _replies(play, _ROOT + 1, other, game, l2)
         r = l2.plays.main
         count = 0
         reply = 0
         for high in range(1, 7):
             for low in range(1, high + 1):
-                best = best_in(r.starts[reply], r.starts[reply + 1], 0, r, l2.cube)
-                leaf_values(r.plays[best], r.outcomes[best], 0, game.counts[3], game, engine.bearoff, l2.cube)
-                if accepted(l2.cube.rolling, 0, 0, game) > game.pass_value[0, 0]:
+                best = best_in(r.starts[reply], r.starts[reply + 1], _FIRST, r, l2.cube)
+                leaf_values(r.plays[best], r.outcomes[best], _OWN, game.counts[3], game, engine.bearoff, l2.cube)
+                if accepted(l2.cube.rolling, _FIRST, _OWN, game) > game.pass_value[0, 0]:
                     count += 1 if high == low else 2
                 reply += 1
         passes[number] = count
@@ -249,4 +257,4 @@ def value_roll(n, game, databases, s, level):
     """Values (`level.cube.values`) of the plays that `engine.kernels.play.rank_roll` left in `s`, at 1-ply, in the view
     of who makes them: side 1 of the game, whose side 0 is on roll next.
     """
-    value_plays(n, 0, game, databases, s, level.cube)
+    value_plays(n, _ROOT, game, databases, s, level.cube)
