@@ -77,8 +77,6 @@ def plan(request: RolloutRequest, evaluator: Evaluator) -> RolloutQuestion:
     if position.offer is not Offer.NONE:
         raise InputError("position", request.position, "a position without a standing cube offer")
     cube = cube_play(request, position)
-    if cube is not None and position.dice is None and request.race:
-        raise InputError("race", request.race, "plays to choose from: of a cube decision both branches are wanted")
     settings = RolloutSettings(
         rules=rules,
         seed=request.seed,
@@ -96,7 +94,8 @@ def plan(request: RolloutRequest, evaluator: Evaluator) -> RolloutQuestion:
     )
     # One order for one set of candidates, whatever order they were named in.
     candidates = tuple(sorted(candidates, key=lambda c: c.series))
-    stop = StopRules(request.trials, request.checkpoint, request.stop_se, request.stop_confidence, request.race)
+    race = request.race and position.dice is not None  # of a cube decision both branches are wanted
+    stop = StopRules(request.trials, request.checkpoint, request.stop_se, request.stop_confidence, race)
     key = content_key(
         {
             "kind": "rollout",

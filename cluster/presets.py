@@ -1,0 +1,66 @@
+"""Rollout presets: settings under a name, as data in `configs/rollout/`, or in a file of the user's."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from cluster.schemas import Model, RolloutRequest, parse_request
+from engine.errors import InputError
+
+_FIELD = "preset"
+
+
+class RolloutPreset(Model):
+    """Settings of a rollout; what is left out stays as it is. Each is checked with the request that it goes into."""
+
+    summary: str
+    """For people."""
+    level: int | None = None
+    trials: int | None = None
+    checkpoint: int | None = None
+    truncate: int | None = None
+    race: bool | None = None
+    stop_se: float | None = None
+    stop_confidence: float | None = None
+    candidates: int | None = None
+    variance_reduction: bool | None = None
+    bearoff: bool | None = None
+    cube: bool | None = None
+
+    def settings(self) -> dict[str, Any]:
+        """Fields of a `RolloutRequest`."""
+        return self.model_dump(exclude_none=True, exclude={"summary"})
+
+
+def known_presets() -> list[str]:
+    """Names of the presets that come with gammonfarm."""
+    folder = resources.files("configs") / "rollout"
+    names = (entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    return sorted(names, key=lambda name: [int(part) if part.isdigit() else 0 for part in name.split("-")] + [name])
+
+
+def load_preset(name: str) -> RolloutPreset:
+    """A shipped preset by name, or one of the user's by its path, which ends in `.toml`.
+
+    Raises:
+        InputError: unknown name, unreadable file, or a field that no preset has or no rollout can take.
+    """
+    if name.endswith(".toml"):
+        try:
+            text = Path(name).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(_FIELD, name, f"a readable TOML file ({error})") from error
+    elif name in known_presets():
+        text = (resources.files("configs") / "rollout" / f"{name}.toml").read_text(encoding="utf-8")
+    else:
+        raise InputError(_FIELD, name, f"one of {', '.join(known_presets())}, or a file NAME.toml")
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(_FIELD, name, f"a TOML file ({error})") from error
+    preset = parse_request(RolloutPreset, data)
+    parse_request(RolloutRequest, {"position": "of the question", **preset.settings()})
+    return preset
