@@ -17,6 +17,7 @@ from cluster.cli.options import (
     check_workers,
     make_executor,
     print_json,
+    warn_about_rules,
 )
 
 if TYPE_CHECKING:
@@ -165,6 +166,8 @@ def _self_play(recipe: SelfPlayRecipe, asked: _Asked, where: _Where) -> Training
     folder = asked.folder or settings.home / "runs" / recipe.name
     judged = asked.stage in (None, Stage.GATE) and (asked.benchmark is not None or asked.gate_games > 0)
     champion = resolve_net(asked.champion) if judged or asked.champion else None
+    if champion is not None:
+        warn_about_rules(champion, recipe.rules)
     gate = _match_gate(asked, where, settings) if judged else None
     options = RunOptions(
         # A single stage takes the folder as it is.
