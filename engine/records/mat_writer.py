@@ -37,7 +37,7 @@ def write_mat(record: MatchRecord, style: RecordFormat = RecordFormat.MAT) -> st
     lines = [*_header(record, names), "", f"{record.match.length} point match", ""]
     for game in record.games:
         lines += [f" Game {game.number}", _columns(f" {names[0]} : {game.score[0]}", f"{names[1]} : {game.score[1]}")]
-        lines += [*_rows(game, style), *_result(record, game), ""]
+        lines += [*_rows(record, game, style), ""]
     return "\n".join(lines)
 
 
@@ -75,8 +75,11 @@ def _comments(record: MatchRecord) -> list[tuple[str, str]]:
     ]
 
 
-def _rows(game: GameRecord, style: RecordFormat) -> list[str]:
-    """Numbered rows: the first player's turns on the left, the second one's on the right."""
+def _rows(record: MatchRecord, game: GameRecord, style: RecordFormat) -> list[str]:
+    """Numbered rows, the first player's turns on the left, the second one's on the right; then the result.
+
+    GNU Backgammon counts a win of the second player twice after a drop unless it stands in the same row.
+    """
     sides: tuple[list[str], list[str]] = ([], [])
     value = 1 << game.automatic_doubles
     for turn in game.turns:
@@ -89,10 +92,19 @@ def _rows(game: GameRecord, style: RecordFormat) -> list[str]:
         elif column == 1 and len(sides[0]) == len(sides[1]):
             sides[0].append("")
         sides[column].append(_cell(turn, value, style))
-    return [
+    won = _result(record, game)
+    closing = [f"      {won}"] if won else []
+    if won and game.result is not None and game.result.winner is Player.O:
+        if len(sides[0]) > len(sides[1]):
+            sides[1].append(f" {won}")
+            closing = []
+        else:
+            closing = [_columns("", f" {won}")]
+    rows = [
         _columns(f"{number:3}) {left or ''}", right or "")
         for number, (left, right) in enumerate(zip_longest(*sides), start=1)
     ]
+    return rows + closing
 
 
 def _cell(turn: Turn, value: int, style: RecordFormat) -> str:
@@ -126,14 +138,13 @@ def _play(turn: Play, style: RecordFormat) -> str:
     return " ".join(parts)
 
 
-def _result(record: MatchRecord, game: GameRecord) -> list[str]:
+def _result(record: MatchRecord, game: GameRecord) -> str:
     result = game.result
     if result is None:
-        return []
-    column = 0 if result.winner is Player.X else 1
-    over = bool(record.match.length) and game.score[column] + result.points >= record.match.length
-    words = f"Wins {result.points} point{'s' if result.points != 1 else ''}{' and the match' if over else ''}"
-    return [_columns("", f" {words}") if column else f"      {words}"]
+        return ""
+    own = game.score[0 if result.winner is Player.X else 1]
+    over = bool(record.match.length) and own + result.points >= record.match.length
+    return f"Wins {result.points} point{'s' if result.points != 1 else ''}{' and the match' if over else ''}"
 
 
 def _columns(left: str, right: str) -> str:

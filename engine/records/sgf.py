@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from engine.board import BAR, flip, make_board
 from engine.errors import InputError
 from engine.match import MAX_POINTS, CubeOwner, MatchState
+from engine.notation import NO_PLAY
 from engine.position import Player, Position
 from engine.records.builder import FoundCube, FoundGame, FoundMatch, FoundPlay, build
 from engine.records.plays import Spoken
@@ -60,7 +61,7 @@ def read_sgf(data: bytes) -> MatchRecord:
     root = games[0][0]
     notes: list[Note] = []
     match, jacoby_known = _options(root, notes)
-    program = _value(root, "AP").split(":")[0]
+    program = _pairs(root, OPTIONS).get("program") or _value(root, "AP").split(":")[0]
     found = FoundMatch(Source(RecordFormat.SGF, program, encoding), notes=notes, match=match)
     found.players = (_line(root, "PW"), _line(root, "PB"))
     found.jacoby_known, found.beaver_known = jacoby_known, bool(root.get(OPTIONS))
@@ -169,7 +170,7 @@ def _game(tree: Sequence[Node], reading: _Reading) -> FoundGame:
     _begin(game, setting, reading.match)
     for turn in game.turns[:-1]:
         if isinstance(turn, FoundPlay) and turn.spoken is None:
-            turn.spoken = Spoken()  # a roll between turns: nothing was played
+            turn.spoken, turn.recorded = Spoken(), NO_PLAY  # a roll between turns: nothing was played
     return game
 
 
@@ -198,6 +199,8 @@ def _set(game: FoundGame, setting: Node, node: Node) -> None:
 
 def _begin(game: FoundGame, setting: Node, match: MatchState) -> None:
     """Make the start of what was set up so far, once."""
+    if game.automatic_doubles and not any(name in setting for name in _SET_UP):
+        setting.clear()  # our own way to say that equal opening dice turned the cube
     if not setting:
         return
     try:
@@ -284,4 +287,4 @@ def _add(game: FoundGame, player: Player, move: str, node: Node, reading: _Readi
 def _words(spoken: Spoken) -> str:
     names = {BAR: "bar", 0: "off"}
     parts = [f"{names.get(start, start)}/{names.get(end, end)}" for start, end in spoken.segments]
-    return " ".join(parts) or "no play"
+    return " ".join(parts) or NO_PLAY
