@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from engine.board import Board
 from engine.errors import InputError
 from engine.match import MatchState
+from engine.notation import NO_PLAY
 from engine.position import Offer, Player, Position
 from engine.records.plays import Resolved, Spoken, resolve, resolve_board
 from engine.records.record import (
@@ -262,9 +263,10 @@ class _GameMaker:
         """The board after the play; None if the record doesn't say what was played, or nobody could have."""
         resolved = _resolved(position, found)
         unsaid = found.spoken is None and found.after is None
-        if resolved is not None and not resolved.legal and not found.recorded and found is self.told.turns[-1]:
+        stays = resolved is not None and not resolved.legal and resolved.play == NO_PLAY
+        if stays and not found.recorded and found is self.told.turns[-1]:
             # A roll without a play at the end of a game that was given up then: nothing was played.
-            resolved, unsaid = None, not (found.spoken and found.spoken.segments) and found.after is None
+            resolved, unsaid = None, True
         if resolved is None and not unsaid:
             self._note(Problem.CUT, f"{found.recorded or 'this play'!r} can't be carried out", turn_after=1)
             return None
@@ -291,7 +293,7 @@ class _GameMaker:
 
     def _rest_is_lost(self, found: FoundPlay) -> bool:
         """After a play that isn't known, or that nobody could make: is anything left that can't be followed?"""
-        if found.spoken is not None or found.after is not None:
+        if not (self._turns and isinstance(self._turns[-1], Play) and self._turns[-1].play is None):
             return True
         if self.told.turns[-1] is found:
             return False
