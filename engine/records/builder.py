@@ -34,7 +34,7 @@ from engine.records.record import (
 )
 from engine.records.table import Table, after_cube, after_play, opening, turned_to
 
-MOST_GAMES = 2000
+MOST_GAMES = 100_000
 MOST_TURNS = 5000
 """Of one game; the longest game known has a few hundred."""
 

@@ -35,15 +35,7 @@ def opening(match: MatchState, game: GameRecord, first: Player) -> Table:
         InputError: a score, a Crawford game or a cube that cannot be.
     """
     if game.start is not None:
-        # An ID holds no rule set and not all options: those are the record's.
-        state = replace(
-            game.start.match,
-            raccoon=match.raccoon,
-            automatic_doubles=match.automatic_doubles,
-            crawford_rule=match.crawford_rule,
-            rules=match.rules,
-        )
-        return Table(replace(game.start, match=state))
+        return Table(with_options(game.start, match))
     state = replace(
         match,
         score=game.score if first is Player.X else (game.score[1], game.score[0]),
@@ -52,6 +44,18 @@ def opening(match: MatchState, game: GameRecord, first: Player) -> Table:
         cube_owner=CubeOwner.CENTRED,
     )
     return Table(Position(match.rules.start.board, state, None, first))
+
+
+def with_options(position: Position, match: MatchState) -> Position:
+    """With the rule set and the options of a record, which no ID holds."""
+    state = replace(
+        position.match,
+        raccoon=match.raccoon,
+        automatic_doubles=match.automatic_doubles if position.match.is_money else 0,
+        crawford_rule=match.crawford_rule or position.match.crawford,
+        rules=match.rules,
+    )
+    return replace(position, match=state)
 
 
 def turned_to(position: Position, player: Player) -> Position:
