@@ -17,6 +17,17 @@ def rolls() -> st.SearchStrategy[tuple[int, int]]:
     return st.tuples(die, die).map(lambda roll: (max(roll), min(roll)))
 
 
+def board_of(own: dict[int, int], other: dict[int, int]) -> Board:
+    """A board from each side's checkers by its own numbering; 25 is the bar."""
+    counts = [0] * PLACES
+    for point, number in own.items():
+        counts[point] += number
+    for point, number in other.items():
+        assert counts[25 - point] == 0, f"both sides on {point}"
+        counts[25 - point] -= number
+    return make_board(counts)
+
+
 @st.composite
 def boards(draw: st.DrawFn, checkers: int = CHECKERS) -> Board:
     """int8[26] in the mover's view: 1 to `checkers` a side on points and bar, the rest borne off; no point shared.
