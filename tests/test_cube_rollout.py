@@ -131,11 +131,11 @@ def test_a_trial_depends_on_nothing_but_its_number() -> None:
 
 
 def test_a_pass_at_once_needs_no_dice() -> None:
-    # The opponent, who rolls first, has one checker left and wins at once: his double is passed.
+    # The opponent, who rolls first, has one checker left and wins at once a single game: his double is passed.
     candidate = Candidate.after_play(LAST_FEW)
     board: Board = candidate.board.copy()
     board[:] = 0
-    board[1], board[24 - 5] = 1, -15
+    board[1], board[19], board[20] = 1, -13, -1
     settings = settings_of(MONEY)
     rows = ROLLER.trials(Candidate(board, mover_rolls=False), settings, 0, 5)
     assert (rows[:, 5] == -ONE).all()
