@@ -19,8 +19,9 @@ from engine.board import flip, make_board
 from engine.errors import InputError
 from engine.match import DEFAULT_CUBE_CAP, MAX_POINTS, CubeOwner, MatchState
 from engine.position import Player, Position
-from engine.records.builder import FoundCube, FoundGame, FoundMatch, FoundPlay, build
+from engine.records.builder import build
 from engine.records.encoding import MOST_BYTES, check_size
+from engine.records.found import FoundCube, FoundGame, FoundMatch, FoundPlay
 from engine.records.header import date_of
 from engine.records.plays import Spoken
 from engine.records.record import (
@@ -197,7 +198,9 @@ def _step(game: FoundGame, step: _Json) -> None:
         game.turns.append(found)
     elif red == _DANCES and starts and ends:
         game.turns.append(
-            FoundPlay(player, _dice(starts[0], ends[0]), Spoken(), recorded="no play", comment=comment, cube_analysis=cube)
+            FoundPlay(
+                player, _dice(starts[0], ends[0]), Spoken(), recorded="no play", comment=comment, cube_analysis=cube
+            )
         )
     elif red in _ACTIONS:
         # What stands beside an answer is in the view of the player who answers.

@@ -12,13 +12,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from engine.board import BAR, flip, make_board
+from engine.board import BAR
 from engine.errors import InputError
-from engine.match import MAX_POINTS, CubeOwner, MatchState
+from engine.match import MAX_POINTS, MatchState
 from engine.notation import NO_PLAY
 from engine.position import Player, Position
-from engine.records.builder import FoundCube, FoundGame, FoundMatch, FoundPlay, build
-from engine.records.plays import Spoken
+from engine.records.builder import build
+from engine.records.found import FoundCube, FoundGame, FoundMatch, FoundPlay, SetUp
+from engine.records.plays import Spoken, words_of
 from engine.records.record import About, Action, Ending, MatchRecord, Note, Problem, RecordFormat, Source
 from engine.records.sgf_analysis import cube_analysis, luck_of, play_analysis, read_move
 from engine.records.sgf_tree import Node, read_trees
@@ -221,22 +222,11 @@ def _start(setting: Node, match: MatchState, game: FoundGame) -> Position:
         for value in setting.get(name, ()):
             for index in _points(value):
                 counts[(BAR if sign > 0 else 0) if index == BAR else index] += sign
-    player = _PLAYERS.get(_value(setting, "PL")[:1].lower(), Player.X)
-    board = make_board(counts)
-    cube = _whole(_value(setting, "CV"), 1 << 30) or 1
     owner = _PLAYERS.get((_value(setting, "CP") or _value(setting, "CO"))[:1].lower())
-    cube_owner = CubeOwner.CENTRED
-    if owner is not None and cube > 1:
-        cube_owner = CubeOwner.MOVER if owner is player else CubeOwner.OPPONENT
-    score = game.score or (0, 0)
-    state = replace(
-        match,
-        score=score if player is Player.X else (score[1], score[0]),
-        cube_value=cube,
-        cube_owner=cube_owner,
-        crawford=bool(game.crawford) and match.length > 1 and max(score) == match.length - 1,
-    )
-    return Position(board if player is Player.X else flip(board), state, _dice(_value(setting, "DI")), player)
+    player = _PLAYERS.get(_value(setting, "PL")[:1].lower(), Player.X)
+    cube = _whole(_value(setting, "CV"), 1 << 30) or 1
+    set_up = SetUp(counts, player, cube, owner, _dice(_value(setting, "DI")))
+    return set_up.position(match, game.score or (0, 0), bool(game.crawford))
 
 
 def _points(value: str) -> list[int]:
@@ -275,16 +265,10 @@ def _add(game: FoundGame, player: Player, move: str, node: Node, reading: _Readi
             player,
             dice,
             spoken,
-            recorded=_words(spoken),
+            recorded=words_of(spoken) or NO_PLAY,
             comment=comment,
             analysis=analysis,
             spoken_candidates=candidates,
             cube_analysis=cube,
         )
     )
-
-
-def _words(spoken: Spoken) -> str:
-    names = {BAR: "bar", 0: "off"}
-    parts = [f"{names.get(start, start)}/{names.get(end, end)}" for start, end in spoken.segments]
-    return " ".join(parts) or NO_PLAY

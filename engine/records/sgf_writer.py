@@ -141,9 +141,7 @@ def _start(start: Position) -> list[str]:
         mine = match.cube_owner is CubeOwner.MOVER
         owner = _LETTER[position.on_roll if mine else position.on_roll.other].lower()
     white = "".join(f"[{_place(index)}]" * int(board[index]) for index in range(1, BAR + 1) if board[index] > 0)
-    black = "".join(
-        f"[{_place(index or BAR)}]" * -int(board[index]) for index in range(BAR) if board[index] < 0
-    )
+    black = "".join(f"[{_place(index or BAR)}]" * -int(board[index]) for index in range(BAR) if board[index] < 0)
     lines = [f";AE[a:y]AW{white}AB{black}", f";CV[{match.cube_value}]", f";CP[{owner}]"]
     dice = "" if position.dice is None else f"DI[{position.dice[0]}{position.dice[1]}]"
     lines.append(f";PL[{_LETTER[position.on_roll]}]{dice}")
