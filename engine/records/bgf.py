@@ -49,6 +49,7 @@ _DOUBLES, _TAKES, _DROPS, _ENDS, _DANCES = range(1, 6)
 _ACTIONS = {_DOUBLES: Action.DOUBLE, _TAKES: Action.TAKE, _DROPS: Action.PASS}
 _NO_PLAY_DIE = 7
 _MOST_CANDIDATES = 100
+_MOST_NUMBER = 1_000_000
 
 
 def looks_like_bgf(data: bytes) -> bool:
@@ -288,11 +289,12 @@ def _object(value: JsonValue) -> _Json:
 
 def _whole(told: _Json, name: str) -> int:
     value = told.get(name)
-    return int(value) if isinstance(value, int) and abs(value) < 1 << 40 else 0
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _MOST_NUMBER else 0
 
 
 def _wholes(value: JsonValue) -> list[int]:
-    return [item for item in value if isinstance(item, int)] if isinstance(value, list) else []
+    listed = value[:_MOST_CANDIDATES] if isinstance(value, list) else []
+    return [item for item in listed if isinstance(item, int) and not isinstance(item, bool)]
 
 
 def _text(told: _Json, name: str) -> str:

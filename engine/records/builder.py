@@ -148,6 +148,9 @@ class _GameMaker:
             if table.result is not None:
                 self._note(Problem.IGNORED, "the game is over before this turn")
                 return table, False
+            if isinstance(found, FoundPlay) and _says_nothing(found):
+                self._note(Problem.IGNORED, "a turn without dice and without a play", turn_after=1)
+                continue
             position = self._to_decide(table.position, found)
             try:
                 if isinstance(found, FoundCube):
@@ -318,6 +321,11 @@ def _resolved(position: Position, found: FoundPlay) -> Resolved | None:
     if found.after is None or (spoken is not None and bool((spoken.after == found.after).all())):
         return spoken
     return resolve_board(position.board, found.dice, found.after, rules) or spoken
+
+
+def _says_nothing(found: FoundPlay) -> bool:
+    played = found.after is not None or bool(found.spoken and found.spoken.segments)
+    return found.dice is None and not played
 
 
 def _named(

@@ -75,8 +75,8 @@ def read_spoken(text: str) -> Spoken | None:
 
 
 def words_of(spoken: Spoken) -> str:
-    """Segments as notation; empty if there are none."""
-    return _write(spoken.segments, set()) if spoken.segments else ""
+    """Segments as they stand, one by one; empty if there are none."""
+    return " ".join(f"{_name(start)}/{_name(end)}" for start, end in spoken.segments)
 
 
 def resolve(board: Board, dice: tuple[int, int] | None, spoken: Spoken, rules: RuleSet) -> Resolved | None:

@@ -28,7 +28,7 @@ from engine.rules import HYPERGAMMON, NACKGAMMON
 OPTIONS = "GFO"
 _BACKGAMMON = "6"
 _RESULT = re.compile(r"([WB])\+(\d{1,6})?([RTF]?).*", re.ASCII | re.DOTALL)
-_MOVE = re.compile(r"([1-6])([1-6])([a-z]*)", re.ASCII)
+_MOVE = re.compile(r"([0-6])([0-6])([a-z]*)", re.ASCII)
 _ENDINGS = {"R": Ending.RESIGNED, "T": Ending.TIME, "F": Ending.FORFEIT}
 _ACTIONS = {"double": Action.DOUBLE, "redouble": Action.DOUBLE, "take": Action.TAKE, "drop": Action.PASS}
 _PLAYERS = {"w": Player.X, "b": Player.O}
@@ -117,7 +117,7 @@ def _options(root: Node, notes: list[Note]) -> tuple[MatchState, bool]:
     own = _pairs(root, OPTIONS)
     state = MatchState(
         length=length,
-        crawford_rule=not length or "crawford" in rules or not rules,
+        crawford_rule=not length or "crawford" in rules or (not rules and own.get("crawford") != "0"),
         jacoby=not length and "jacoby" in rules,
         beaver=not length and own.get("beaver") == "1",
         raccoon=own.get("raccoon") != "0",
@@ -161,9 +161,10 @@ def _game(tree: Sequence[Node], reading: _Reading) -> FoundGame:
     if comment := _value(root, "C"):
         game.comments.append(comment)
     setting: Node = {}
-    for node in tree:
+    for place, node in enumerate(tree):
         if any(name in node for name in _SETTINGS):
-            _set(game, setting, node)
+            # The comment of the root has been read.
+            _set(game, setting, node if place else {name: values for name, values in node.items() if name != "C"})
         for name, player in (("W", Player.X), ("B", Player.O)):
             for move in node.get(name, ())[:1]:
                 _begin(game, setting, reading.match)
@@ -185,21 +186,27 @@ def _result(root: Node, game: FoundGame) -> None:
 
 
 def _set(game: FoundGame, setting: Node, node: Node) -> None:
-    """A set-up before the first turn belongs to the start; later dice are a roll that was not played."""
+    """A set-up before the first turn belongs to the start; dice alone are a roll that was not played."""
     dice = _dice(_value(node, "DI"))
     player = _PLAYERS.get(_value(node, "PL")[:1].lower())
+    alone = not setting and not any(name in node for name in _SETTINGS if name not in ("PL", "DI"))
+    if dice is not None and player is not None and (game.turns or alone):
+        game.turns.append(FoundPlay(player, dice, comment=_value(node, "C")))
+        return
+    if node.get("C"):
+        game.comments.append(_value(node, "C"))
     if not game.turns:
         for name in _SETTINGS:
             if name in node:
                 setting[name] = setting.get(name, []) + node[name] if name in _SET_UP else node[name]
     elif any(name in node for name in _SET_UP):
         game.notes.append(Note(Problem.IGNORED, "the board is set up in the middle of a game", turn=len(game.turns)))
-    elif dice is not None and player is not None:
-        game.turns.append(FoundPlay(player, dice))
 
 
 def _begin(game: FoundGame, setting: Node, match: MatchState) -> None:
     """Make the start of what was set up so far, once."""
+    if game.turns:
+        return
     if game.automatic_doubles and not any(name in setting for name in _SET_UP):
         setting.clear()  # our own way to say that equal opening dice turned the cube
     if not setting:

@@ -113,6 +113,8 @@ def _options(record: MatchRecord, game: GameRecord) -> Iterator[tuple[str, str]]
         yield "cap", str(match.cube_cap)
     if match.is_money:
         yield "beaver", str(int(match.beaver))
+    elif not match.crawford_rule:
+        yield "crawford", "0"
     if not match.raccoon:
         yield "raccoon", "0"
     if match.automatic_doubles:
@@ -157,7 +159,7 @@ def _turn(turn: Turn, decision: Decision | None) -> str:
     if isinstance(turn, CubeTurn):
         word = {Action.TAKE: "take", Action.PASS: "drop"}.get(turn.action, "double")
         return f";{letter}[{word}]{cube}{comment}"
-    dice = "" if turn.dice is None else f"{turn.dice[0]}{turn.dice[1]}"
+    dice = "00" if turn.dice is None else f"{turn.dice[0]}{turn.dice[1]}"
     if turn.play is None:
         return f";PL[{letter}]DI[{dice}]{comment}"
     return f";{letter}[{dice}{_letters(turn, decision)}]{cube}{_play_analysis(turn)}{comment}"
