@@ -1,4 +1,4 @@
-"""Commands that answer at once: evaluate, perft, convert, doctor."""
+"""Commands that answer at once: evaluate, perft, doctor."""
 
 from __future__ import annotations
 
@@ -110,18 +110,6 @@ def perft(
         if position != START_XGID:
             render.show_board(parsed)
         render.show_perft(report)
-
-
-def convert(position: PositionArgument, json: JsonOption = False) -> None:
-    """Print XGID, GNU position and match ID, pip counts and the board."""
-    from cluster.answers import convert_position
-    from cluster.cli import render
-
-    parsed, report = convert_position(position)
-    if json:
-        print_json(report)
-    else:
-        render.show_conversion(parsed, report)
 
 
 def doctor(json: JsonOption = False) -> None:

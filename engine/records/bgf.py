@@ -19,8 +19,9 @@ from engine.board import flip, make_board
 from engine.errors import InputError
 from engine.match import DEFAULT_CUBE_CAP, MAX_POINTS, CubeOwner, MatchState
 from engine.position import Player, Position
-from engine.records.builder import FoundCube, FoundGame, FoundMatch, FoundPlay, build
+from engine.records.builder import build
 from engine.records.encoding import MOST_BYTES, check_size
+from engine.records.found import FoundCube, FoundGame, FoundMatch, FoundPlay
 from engine.records.header import date_of
 from engine.records.plays import Spoken
 from engine.records.record import (
@@ -48,6 +49,7 @@ _DOUBLES, _TAKES, _DROPS, _ENDS, _DANCES = range(1, 6)
 _ACTIONS = {_DOUBLES: Action.DOUBLE, _TAKES: Action.TAKE, _DROPS: Action.PASS}
 _NO_PLAY_DIE = 7
 _MOST_CANDIDATES = 100
+_MOST_NUMBER = 1_000_000
 
 
 def looks_like_bgf(data: bytes) -> bool:
@@ -197,7 +199,9 @@ def _step(game: FoundGame, step: _Json) -> None:
         game.turns.append(found)
     elif red == _DANCES and starts and ends:
         game.turns.append(
-            FoundPlay(player, _dice(starts[0], ends[0]), Spoken(), recorded="no play", comment=comment, cube_analysis=cube)
+            FoundPlay(
+                player, _dice(starts[0], ends[0]), Spoken(), recorded="no play", comment=comment, cube_analysis=cube
+            )
         )
     elif red in _ACTIONS:
         # What stands beside an answer is in the view of the player who answers.
@@ -285,11 +289,12 @@ def _object(value: JsonValue) -> _Json:
 
 def _whole(told: _Json, name: str) -> int:
     value = told.get(name)
-    return int(value) if isinstance(value, int) and abs(value) < 1 << 40 else 0
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _MOST_NUMBER else 0
 
 
 def _wholes(value: JsonValue) -> list[int]:
-    return [item for item in value if isinstance(item, int)] if isinstance(value, list) else []
+    listed = value[:_MOST_CANDIDATES] if isinstance(value, list) else []
+    return [item for item in listed if isinstance(item, int) and not isinstance(item, bool)]
 
 
 def _text(told: _Json, name: str) -> str:

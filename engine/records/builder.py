@@ -1,6 +1,6 @@
 """From what a reader found to a record: every game is followed from its start, and what doesn't fit is noted.
 
-Readers fill `FoundMatch` with games of `FoundPlay` and `FoundCube`; `build` resolves plays, flags what is illegal, cuts
+Readers fill a `FoundMatch`; `build` resolves plays, flags what is illegal, cuts
 games that can't be followed, works out Crawford games and results where the source doesn't say them, and makes the
 record. So all formats share one reading of the rules.
 """
@@ -8,18 +8,18 @@ record. So all formats share one reading of the rules.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from itertools import pairwise
 
 from engine.board import Board
 from engine.errors import InputError
 from engine.match import MatchState
 from engine.notation import NO_PLAY
 from engine.position import Offer, Player, Position
+from engine.records.found import FoundCube, FoundGame, FoundMatch, FoundPlay, FoundTurn
 from engine.records.plays import Resolved, Spoken, resolve, resolve_board
 from engine.records.record import (
-    About,
     Action,
-    CubeAnalysis,
     CubeTurn,
     Ending,
     GameRecord,
@@ -29,7 +29,6 @@ from engine.records.record import (
     Play,
     PlayAnalysis,
     Problem,
-    Source,
     Turn,
 )
 from engine.records.table import Table, after_cube, after_play, opening, turned_to
@@ -37,79 +36,6 @@ from engine.records.table import Table, after_cube, after_play, opening, turned_
 MOST_GAMES = 100_000
 MOST_TURNS = 5000
 """Of one game; the longest game known has a few hundred."""
-
-
-@dataclass(slots=True)
-class FoundPlay:
-    """A roll and what the source says was done with it."""
-
-    player: Player
-    dice: tuple[int, int] | None
-    spoken: Spoken | None = None
-    """None: the source doesn't say (`????`), or gives boards only."""
-    after: Board | None = None
-    """int8[26], the mover's view, where the source gives it; it wins over `spoken` if both can't be true."""
-    recorded: str = ""
-    comment: str = ""
-    analysis: PlayAnalysis | None = None
-    spoken_candidates: Sequence[Spoken] = ()
-    """What the source says about the plays of `analysis`, whose notation is then filled in."""
-    cube_analysis: CubeAnalysis | None = None
-
-
-@dataclass(slots=True)
-class FoundCube:
-    """A cube action. A double by the player who must answer one is a beaver, or a raccoon."""
-
-    player: Player
-    action: Action
-    value: int | None = None
-    """What the source says that the cube is turned to."""
-    comment: str = ""
-    cube_analysis: CubeAnalysis | None = None
-
-
-FoundTurn = FoundPlay | FoundCube
-
-
-@dataclass(slots=True)
-class FoundGame:
-    """A game as a source tells it."""
-
-    score: tuple[int, int] | None = None
-    """(X, O) before it; None: as the games before it make it."""
-    number: int | None = None
-    crawford: bool | None = None
-    """None: the source doesn't say."""
-    automatic_doubles: int = 0
-    start: Position | None = None
-    turns: list[FoundTurn] = field(default_factory=list)
-    winner: Player | None = None
-    points: int | None = None
-    ending: Ending | None = None
-    """Only where the source says more than board and cube do."""
-    comments: list[str] = field(default_factory=list)
-    open_play: PlayAnalysis | None = None
-    open_candidates: Sequence[Spoken] = ()
-    open_cube: CubeAnalysis | None = None
-    notes: list[Note] = field(default_factory=list)
-    """Those of the reader; their game number is filled in."""
-
-
-@dataclass(slots=True)
-class FoundMatch:
-    """A match as a source tells it."""
-
-    source: Source
-    players: tuple[str, str] = ("", "")
-    match: MatchState = field(default_factory=MatchState)
-    jacoby_known: bool = True
-    """Whether the source says if the Jacoby rule holds; else results may tell."""
-    beaver_known: bool = True
-    games: list[FoundGame] = field(default_factory=list)
-    about: About = field(default_factory=About)
-    comment: str = ""
-    notes: list[Note] = field(default_factory=list)
 
 
 def build(found: FoundMatch) -> MatchRecord:
@@ -222,6 +148,9 @@ class _GameMaker:
             if table.result is not None:
                 self._note(Problem.IGNORED, "the game is over before this turn")
                 return table, False
+            if isinstance(found, FoundPlay) and _says_nothing(found):
+                self._note(Problem.IGNORED, "a turn without dice and without a play", turn_after=1)
+                continue
             position = self._to_decide(table.position, found)
             try:
                 if isinstance(found, FoundCube):
@@ -255,7 +184,9 @@ class _GameMaker:
         table = after_cube(position, action)
         offered = position.match.cube_value * table.position.offer.factor
         if found.value is not None and table.position.offer is not Offer.NONE and found.value != offered:
-            self._note(Problem.SCORE, f"the record turns the cube to {found.value}, the play to {offered}", turn_after=1)
+            self._note(
+                Problem.SCORE, f"the record turns the cube to {found.value}, the play to {offered}", turn_after=1
+            )
         self._turns.append(CubeTurn(found.player, action, found.comment, found.cube_analysis))
         return table
 
@@ -329,7 +260,9 @@ class _GameMaker:
             return None
         if points is None:
             points = self._cube_now()
-            self._note(Problem.SCORE, f"the record doesn't say how much was won; the cube's value, {points}, is assumed")
+            self._note(
+                Problem.SCORE, f"the record doesn't say how much was won; the cube's value, {points}, is assumed"
+            )
         return GameResult(winner, self._plausible(points, winner), told.ending or Ending.RESIGNED)
 
     def _plausible(self, points: int, winner: Player) -> int:
@@ -390,6 +323,11 @@ def _resolved(position: Position, found: FoundPlay) -> Resolved | None:
     return resolve_board(position.board, found.dice, found.after, rules) or spoken
 
 
+def _says_nothing(found: FoundPlay) -> bool:
+    played = found.after is not None or bool(found.spoken and found.spoken.segments)
+    return found.dice is None and not played
+
+
 def _named(
     position: Position, dice: tuple[int, int] | None, analysis: PlayAnalysis | None, spoken: Sequence[Spoken]
 ) -> PlayAnalysis | None:
@@ -407,9 +345,7 @@ def _named(
 def _has_beaver(game: FoundGame) -> bool:
     """Two doubles in a row, or a word for it."""
     actions = [turn.action if isinstance(turn, FoundCube) else None for turn in game.turns]
-    return Action.BEAVER in actions or any(
-        first is second is Action.DOUBLE for first, second in zip(actions, actions[1:], strict=False)
-    )
+    return Action.BEAVER in actions or any(first is second is Action.DOUBLE for first, second in pairwise(actions))
 
 
 def _tells_jacoby(found: Sequence[FoundGame], games: Sequence[GameRecord]) -> bool:

@@ -10,7 +10,9 @@ from engine.errors import InputError
 MOST_BYTES = 64 << 20
 """Of one file, also unpacked. The largest real record, a long analysed match, has a few megabytes."""
 
-_TEXT = re.compile(r"(utf-?(8|16)|(windows-|cp)-?[0-9]{3,4}|iso-?8859-[0-9]{1,2}|latin-?1|koi8-?[ru]|shift-?jis|euc-?jp|big5|gbk)")
+_TEXT = re.compile(
+    r"(utf-?(8|16)|(windows-|cp)-?[0-9]{3,4}|iso-?8859-[0-9]{1,2}|latin-?1|koi8-?[ru]|shift-?jis|euc-?jp|big5|gbk)"
+)
 """Encodings that a file may name. Python knows more, some of which take quadratic time."""
 
 _MARKS = (

@@ -19,7 +19,8 @@ from dataclasses import replace
 from engine.errors import InputError
 from engine.match import MAX_POINTS, MatchState
 from engine.position import Player
-from engine.records.builder import FoundCube, FoundGame, FoundMatch, FoundPlay, build
+from engine.records.builder import build
+from engine.records.found import FoundCube, FoundGame, FoundMatch, FoundPlay
 from engine.records.header import date_of
 from engine.records.plays import Spoken, read_spoken
 from engine.records.record import (
@@ -46,7 +47,9 @@ _MOVE = re.compile(r"Move number \d{1,5}:.*?(?: to play ([1-6])([1-6]))?\s*", re
 _INFORMATION = re.compile(r"(Date|Event|Round|Place|Annotator|Comment|.*? rating)\s*: (.*)")
 _PLAY = re.compile(rf"\*?\s+\d{{1,4}}\.\s+(\S+ \S+)\s{{2,}}(.*?)\s+(?:Eq\.|MWC)\s*:\s*({_N}).*", re.ASCII)
 _SIX = re.compile(rf"\s+({_N}) ({_N}) ({_N}) - ({_N}) ({_N}) ({_N})\s*", re.ASCII)
-_CUBE = re.compile(rf"\d\. (No (?:re)?double|(?:Red|D)ouble, (?:take|pass|beaver))\s+({_N})\b.*", re.ASCII | re.IGNORECASE)
+_CUBE = re.compile(
+    rf"\d\. (No (?:re)?double|(?:Red|D)ouble, (?:take|pass|beaver))\s+({_N})\b.*", re.ASCII | re.IGNORECASE
+)
 _LUCK = re.compile(rf"Rolled \d\d \(({_N})\).*", re.ASCII)
 _LEVEL = re.compile(r"(\d{1,2}-ply|Rollout).*", re.ASCII)
 _WINS = re.compile(r"(.*) wins (?:a |an )?(single|gammon|backgammon|.*?(\d{1,5}) points?).*", re.ASCII | re.IGNORECASE)
@@ -245,4 +248,3 @@ class _GameReader:
 
 def _number(text: str) -> float:
     return float(text.replace(",", "."))
-

@@ -14,13 +14,16 @@ from engine.gnuid import MATCH_ID_LENGTH, POSITION_ID_LENGTH
 from engine.ids import parse_position
 from engine.match import MatchState
 from engine.position import Position
-from engine.records.builder import MOST_GAMES, FoundGame, FoundMatch, build
+from engine.records.builder import MOST_GAMES, build
+from engine.records.found import FoundGame, FoundMatch
 from engine.records.record import MatchRecord, Note, Problem, RecordFormat, Source
 from engine.records.replay import decisions
 from engine.xgid import format_xgid
 
 _GNU = rf"[A-Za-z0-9+/]{{{POSITION_ID_LENGTH}}}(?::[A-Za-z0-9+/]{{{MATCH_ID_LENGTH}}})?"
-_ID = re.compile(rf"\s*[\"'`]?(XGID=[-A-Pa-p]{{26}}:[-0-9A-Za-z:]+|[-A-Pa-p]{{26}}:[-0-9A-Za-z:]+|{_GNU})[\"'`]?(?:\s+(.*)|\s*)")
+_ID = re.compile(
+    rf"\s*[\"'`]?(XGID=[-A-Pa-p]{{26}}:[-0-9A-Za-z:]+|[-A-Pa-p]{{26}}:[-0-9A-Za-z:]+|{_GNU})[\"'`]?(?:\s+(.*)|\s*)"
+)
 _HEAD = re.compile(rf"\s*[\"'`]?(?:XGID=|[-A-Pa-p]{{26}}:|{_GNU}(?:[\"'`\s]|$))", re.IGNORECASE)
 
 

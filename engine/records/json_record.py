@@ -1,6 +1,6 @@
 """Our own format: the whole record as JSON.
 
-    {"format": "gammonfarm record", "version": 1, "players": ["Fox", "Hedgehog"], "match": {"length": 5}, "games": [...]}
+    {"format": "gammonfarm record", "version": 1, "players": ["Fox", "Crow"], "match": {"length": 5}, "games": [...]}
 
 Every field of the dataclasses in `record` under its name; fields with their usual value are left out. Enums are their
 values, players `X` and `O`, positions XGIDs, rule sets their names.

@@ -22,7 +22,8 @@ from dataclasses import dataclass, field, replace
 from engine.errors import InputError
 from engine.match import DEFAULT_CUBE_CAP, MAX_POINTS, MatchState
 from engine.position import Player
-from engine.records.builder import FoundCube, FoundGame, FoundMatch, FoundPlay, FoundTurn, build
+from engine.records.builder import build
+from engine.records.found import FoundCube, FoundGame, FoundMatch, FoundPlay, FoundTurn
 from engine.records.header import date_of, rules_of, switched_on
 from engine.records.mat_rows import Cell, Row, Word, border, is_numbered, read_row
 from engine.records.plays import read_spoken
@@ -106,10 +107,9 @@ def read_mat(text: str, encoding: str = "") -> MatchRecord:
 
 def _add_line(line: str, games: list[_Text], notes: list[Note]) -> None:
     """A line of a game: its score, or a row."""
-    if not games and not is_numbered(line):
-        if _SCORE.fullmatch(line) is None:
-            notes.append(Note(Problem.IGNORED, f"the line {line.strip()[:60]!r}"))
-            return
+    if not games and not is_numbered(line) and _SCORE.fullmatch(line) is None:
+        notes.append(Note(Problem.IGNORED, f"the line {line.strip()[:60]!r}"))
+        return
     if not games:
         games.append(_Text())
     game = games[-1]

@@ -7,7 +7,7 @@ was resigned, lost on time or forfeited. Comments go into the header, where othe
 from __future__ import annotations
 
 import re
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 
 from engine.errors import InputError
 from engine.match import DEFAULT_CUBE_CAP
@@ -131,7 +131,7 @@ def _play(turn: Play, style: RecordFormat) -> str:
     parts = []
     for part in _PART.finditer(words.replace("bar", "25").replace("off", "0")):
         stops = part["stops"].split("/")
-        steps = [f"{start.rstrip('*')}/{end}" for start, end in zip(stops, stops[1:], strict=False)]
+        steps = [f"{start.rstrip('*')}/{end}" for start, end in pairwise(stops)]
         # The star of a point stands for the first checker that lands there.
         later = [step.rstrip("*") for step in steps]
         parts += steps + later * (int(part["times"] or 1) - 1)

@@ -74,6 +74,11 @@ def read_spoken(text: str) -> Spoken | None:
     return Spoken(tuple(segments), frozenset(stars))
 
 
+def words_of(spoken: Spoken) -> str:
+    """Segments as they stand, one by one; empty if there are none."""
+    return " ".join(f"{_name(start)}/{_name(end)}" for start, end in spoken.segments)
+
+
 def resolve(board: Board, dice: tuple[int, int] | None, spoken: Spoken, rules: RuleSet) -> Resolved | None:
     """The play that is meant, legal or not; None if it can't be carried out.
 

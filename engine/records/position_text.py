@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from engine.errors import InputError
 from engine.position import Position
-from engine.records.builder import MOST_GAMES, FoundGame, FoundMatch, build
+from engine.records.builder import MOST_GAMES, build
+from engine.records.found import FoundGame, FoundMatch
 from engine.records.id_list import shared_match
 from engine.records.plays import Spoken, read_spoken
 from engine.records.record import (
@@ -176,7 +177,11 @@ def _bgblitz_cube(lines: Sequence[str], program: str) -> CubeAnalysis | None:
     if no_double is None or len(offers) != 2:
         return None
     offers.sort(key=lambda value: abs(value - 1))
-    rows = [[round(_number(number) / 100, 6) for number in told.groups()] for line in lines if (told := _THREE.fullmatch(line))]
+    rows = [
+        [round(_number(number) / 100, 6) for number in told.groups()]
+        for line in lines
+        if (told := _THREE.fullmatch(line))
+    ]
     # The player on roll stands second.
     chances = Chances(*rows[1], *rows[0][1:]) if len(rows) >= 2 else None
     return CubeAnalysis(

@@ -12,13 +12,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from engine.board import BAR, flip, make_board
+from engine.board import BAR
 from engine.errors import InputError
-from engine.match import MAX_POINTS, CubeOwner, MatchState
+from engine.match import MAX_POINTS, MatchState
 from engine.notation import NO_PLAY
 from engine.position import Player, Position
-from engine.records.builder import FoundCube, FoundGame, FoundMatch, FoundPlay, build
-from engine.records.plays import Spoken
+from engine.records.builder import build
+from engine.records.found import FoundCube, FoundGame, FoundMatch, FoundPlay, SetUp
+from engine.records.plays import Spoken, words_of
 from engine.records.record import About, Action, Ending, MatchRecord, Note, Problem, RecordFormat, Source
 from engine.records.sgf_analysis import cube_analysis, luck_of, play_analysis, read_move
 from engine.records.sgf_tree import Node, read_trees
@@ -27,7 +28,7 @@ from engine.rules import HYPERGAMMON, NACKGAMMON
 OPTIONS = "GFO"
 _BACKGAMMON = "6"
 _RESULT = re.compile(r"([WB])\+(\d{1,6})?([RTF]?).*", re.ASCII | re.DOTALL)
-_MOVE = re.compile(r"([1-6])([1-6])([a-z]*)", re.ASCII)
+_MOVE = re.compile(r"([0-6])([0-6])([a-z]*)", re.ASCII)
 _ENDINGS = {"R": Ending.RESIGNED, "T": Ending.TIME, "F": Ending.FORFEIT}
 _ACTIONS = {"double": Action.DOUBLE, "redouble": Action.DOUBLE, "take": Action.TAKE, "drop": Action.PASS}
 _PLAYERS = {"w": Player.X, "b": Player.O}
@@ -116,7 +117,7 @@ def _options(root: Node, notes: list[Note]) -> tuple[MatchState, bool]:
     own = _pairs(root, OPTIONS)
     state = MatchState(
         length=length,
-        crawford_rule=not length or "crawford" in rules or not rules,
+        crawford_rule=not length or "crawford" in rules or (not rules and own.get("crawford") != "0"),
         jacoby=not length and "jacoby" in rules,
         beaver=not length and own.get("beaver") == "1",
         raccoon=own.get("raccoon") != "0",
@@ -160,9 +161,10 @@ def _game(tree: Sequence[Node], reading: _Reading) -> FoundGame:
     if comment := _value(root, "C"):
         game.comments.append(comment)
     setting: Node = {}
-    for node in tree:
+    for place, node in enumerate(tree):
         if any(name in node for name in _SETTINGS):
-            _set(game, setting, node)
+            # The comment of the root has been read.
+            _set(game, setting, node if place else {name: values for name, values in node.items() if name != "C"})
         for name, player in (("W", Player.X), ("B", Player.O)):
             for move in node.get(name, ())[:1]:
                 _begin(game, setting, reading.match)
@@ -184,21 +186,27 @@ def _result(root: Node, game: FoundGame) -> None:
 
 
 def _set(game: FoundGame, setting: Node, node: Node) -> None:
-    """A set-up before the first turn belongs to the start; later dice are a roll that was not played."""
+    """A set-up before the first turn belongs to the start; dice alone are a roll that was not played."""
     dice = _dice(_value(node, "DI"))
     player = _PLAYERS.get(_value(node, "PL")[:1].lower())
+    alone = not setting and not any(name in node for name in _SETTINGS if name not in ("PL", "DI"))
+    if dice is not None and player is not None and (game.turns or alone):
+        game.turns.append(FoundPlay(player, dice, comment=_value(node, "C")))
+        return
+    if node.get("C"):
+        game.comments.append(_value(node, "C"))
     if not game.turns:
         for name in _SETTINGS:
             if name in node:
                 setting[name] = setting.get(name, []) + node[name] if name in _SET_UP else node[name]
     elif any(name in node for name in _SET_UP):
         game.notes.append(Note(Problem.IGNORED, "the board is set up in the middle of a game", turn=len(game.turns)))
-    elif dice is not None and player is not None:
-        game.turns.append(FoundPlay(player, dice))
 
 
 def _begin(game: FoundGame, setting: Node, match: MatchState) -> None:
     """Make the start of what was set up so far, once."""
+    if game.turns:
+        return
     if game.automatic_doubles and not any(name in setting for name in _SET_UP):
         setting.clear()  # our own way to say that equal opening dice turned the cube
     if not setting:
@@ -221,22 +229,11 @@ def _start(setting: Node, match: MatchState, game: FoundGame) -> Position:
         for value in setting.get(name, ()):
             for index in _points(value):
                 counts[(BAR if sign > 0 else 0) if index == BAR else index] += sign
-    player = _PLAYERS.get(_value(setting, "PL")[:1].lower(), Player.X)
-    board = make_board(counts)
-    cube = _whole(_value(setting, "CV"), 1 << 30) or 1
     owner = _PLAYERS.get((_value(setting, "CP") or _value(setting, "CO"))[:1].lower())
-    cube_owner = CubeOwner.CENTRED
-    if owner is not None and cube > 1:
-        cube_owner = CubeOwner.MOVER if owner is player else CubeOwner.OPPONENT
-    score = game.score or (0, 0)
-    state = replace(
-        match,
-        score=score if player is Player.X else (score[1], score[0]),
-        cube_value=cube,
-        cube_owner=cube_owner,
-        crawford=bool(game.crawford) and match.length > 1 and max(score) == match.length - 1,
-    )
-    return Position(board if player is Player.X else flip(board), state, _dice(_value(setting, "DI")), player)
+    player = _PLAYERS.get(_value(setting, "PL")[:1].lower(), Player.X)
+    cube = _whole(_value(setting, "CV"), 1 << 30) or 1
+    set_up = SetUp(counts, player, cube, owner, _dice(_value(setting, "DI")))
+    return set_up.position(match, game.score or (0, 0), bool(game.crawford))
 
 
 def _points(value: str) -> list[int]:
@@ -275,16 +272,10 @@ def _add(game: FoundGame, player: Player, move: str, node: Node, reading: _Readi
             player,
             dice,
             spoken,
-            recorded=_words(spoken),
+            recorded=words_of(spoken) or NO_PLAY,
             comment=comment,
             analysis=analysis,
             spoken_candidates=candidates,
             cube_analysis=cube,
         )
     )
-
-
-def _words(spoken: Spoken) -> str:
-    names = {BAR: "bar", 0: "off"}
-    parts = [f"{names.get(start, start)}/{names.get(end, end)}" for start, end in spoken.segments]
-    return " ".join(parts) or NO_PLAY

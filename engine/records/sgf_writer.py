@@ -113,6 +113,8 @@ def _options(record: MatchRecord, game: GameRecord) -> Iterator[tuple[str, str]]
         yield "cap", str(match.cube_cap)
     if match.is_money:
         yield "beaver", str(int(match.beaver))
+    elif not match.crawford_rule:
+        yield "crawford", "0"
     if not match.raccoon:
         yield "raccoon", "0"
     if match.automatic_doubles:
@@ -141,9 +143,7 @@ def _start(start: Position) -> list[str]:
         mine = match.cube_owner is CubeOwner.MOVER
         owner = _LETTER[position.on_roll if mine else position.on_roll.other].lower()
     white = "".join(f"[{_place(index)}]" * int(board[index]) for index in range(1, BAR + 1) if board[index] > 0)
-    black = "".join(
-        f"[{_place(index or BAR)}]" * -int(board[index]) for index in range(BAR) if board[index] < 0
-    )
+    black = "".join(f"[{_place(index or BAR)}]" * -int(board[index]) for index in range(BAR) if board[index] < 0)
     lines = [f";AE[a:y]AW{white}AB{black}", f";CV[{match.cube_value}]", f";CP[{owner}]"]
     dice = "" if position.dice is None else f"DI[{position.dice[0]}{position.dice[1]}]"
     lines.append(f";PL[{_LETTER[position.on_roll]}]{dice}")
@@ -159,7 +159,7 @@ def _turn(turn: Turn, decision: Decision | None) -> str:
     if isinstance(turn, CubeTurn):
         word = {Action.TAKE: "take", Action.PASS: "drop"}.get(turn.action, "double")
         return f";{letter}[{word}]{cube}{comment}"
-    dice = "" if turn.dice is None else f"{turn.dice[0]}{turn.dice[1]}"
+    dice = "00" if turn.dice is None else f"{turn.dice[0]}{turn.dice[1]}"
     if turn.play is None:
         return f";PL[{letter}]DI[{dice}]{comment}"
     return f";{letter}[{dice}{_letters(turn, decision)}]{cube}{_play_analysis(turn)}{comment}"

@@ -17,12 +17,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from engine.board import CHECKERS, PLACES, Board, flip, make_board
+from engine.board import CHECKERS, Board
 from engine.errors import InputError
-from engine.match import DEFAULT_CUBE_CAP, MAX_POINTS, CubeOwner, MatchState
-from engine.position import Player, Position
-from engine.records.builder import FoundCube, FoundGame, FoundMatch, FoundPlay, build
-from engine.records.plays import Spoken
+from engine.match import DEFAULT_CUBE_CAP, MAX_POINTS, MatchState
+from engine.position import Player
+from engine.records.builder import build
+from engine.records.found import FoundCube, FoundGame, FoundMatch, FoundPlay, SetUp
+from engine.records.plays import Spoken, words_of
 from engine.records.record import (
     About,
     Action,
@@ -259,14 +260,14 @@ class _Reader:
         dice = (max(first, second), min(first, second)) if 1 <= first <= 6 and 1 <= second <= 6 else None
         analysis, candidates = _play_analysis(page)
         comment = "\n".join(text for text in (self._pending_comment, self._comment(page.whole(2524))) if text)
-        moves = tuple(page.whole(68 + 4 * place) for place in range(8))
+        spoken = _spoken(tuple(page.whole(68 + 4 * place) for place in range(8)))
         game.turns.append(
             FoundPlay(
                 player,
                 dice,
-                _spoken(moves),
+                spoken,
                 _after(page.places(35)),
-                recorded=_words(moves),
+                recorded=words_of(spoken),
                 comment=comment,
                 analysis=analysis,
                 spoken_candidates=candidates,
@@ -281,25 +282,12 @@ class _Reader:
             return
         match = self._found.match
         usual = [int(count) for count in match.rules.start.board]
-        owned = Player.X if cube > 0 else Player.O
-        if places == usual and abs(cube) == 0 and not game.automatic_doubles:
+        if places == usual and (cube == 0 or game.automatic_doubles):
             return
-        if places == usual and game.automatic_doubles:
-            return
-        score = game.score or (0, 0)
-        owner = CubeOwner.CENTRED
-        if cube:
-            owner = CubeOwner.MOVER if owned is player else CubeOwner.OPPONENT
+        owner = None if cube == 0 else Player.X if cube > 0 else Player.O
         try:
-            board = make_board(places)
-            state = replace(
-                match,
-                score=score if player is Player.X else (score[1], score[0]),
-                cube_value=1 << min(abs(cube), 15),
-                cube_owner=owner,
-                crawford=bool(game.crawford) and match.length > 1,
-            )
-            game.start = Position(board if player is Player.X else flip(board), state, None, player)
+            set_up = SetUp(places, player, 1 << min(abs(cube), 15), owner)
+            game.start = set_up.position(match, game.score or (0, 0), bool(game.crawford))
         except InputError as error:
             game.notes.append(Note(Problem.CUT, f"the position at the start is impossible: {error}"))
 
@@ -314,7 +302,7 @@ class _Reader:
         game.ending = Ending.RESIGNED if how >= 100 else None
 
 
-def _spoken(moves: tuple[int, ...]) -> Spoken | None:
+def _spoken(moves: tuple[int, ...]) -> Spoken:
     """Pairs of points counted from 0, up to the first -1 where a checker would start."""
     segments = []
     for start, end in zip(moves[::2], moves[1::2], strict=True):
@@ -324,17 +312,10 @@ def _spoken(moves: tuple[int, ...]) -> Spoken | None:
     return Spoken(tuple(segments))
 
 
-def _words(moves: tuple[int, ...]) -> str:
-    spoken = _spoken(moves)
-    names = {25: "bar", 0: "off"}
-    parts = [f"{names.get(a, a)}/{names.get(b, b)}" for a, b in spoken.segments] if spoken is not None else []
-    return " ".join(parts)
-
-
 def _after(places: list[int]) -> Board | None:
     """A board that checkers can stand on; None for an empty one."""
     own, other = sum(max(count, 0) for count in places), sum(max(-count, 0) for count in places)
-    if len(places) != PLACES or not (own or other) or own > CHECKERS or other > CHECKERS:
+    if not (own or other) or own > CHECKERS or other > CHECKERS:
         return None
     return np.array(places, dtype=np.int8)
 
@@ -347,7 +328,7 @@ def _play_analysis(page: _Record) -> tuple[PlayAnalysis | None, list[Spoken]]:
     for place in range(min(max(count, 0), _MOST_CANDIDATES)):
         values = page.singles(_EVALS + 28 * place, 7)
         said = _spoken(page.bytes8(_MOVES + 8 * place))
-        if values is None or said is None:
+        if values is None:
             continue
         if count == 1 and not any(page.bytes8(_MOVES)):
             said = Spoken()  # the only play is none

@@ -2,7 +2,7 @@
 
     0      header, 8,232 bytes: `RGMH`, version, size, where the picture begins and how long it is, titles
     ...    the picture (JPEG)
-    ...    files, each a zlib stream: temp.xg (records of 2,560 bytes), temp.xgi, temp.xgr (rollouts), temp.xgc (comments)
+    ...    files, each a zlib stream: temp.xg (records of 2,560 bytes), temp.xgi, temp.xgr, temp.xgc (comments)
     -36 - n  registry, a zlib stream: 532 bytes for each file: name, path, sizes, where it begins, checksum
     -36    archive record: checksum, number of files, version, size of the registry, size of all files, compressed?
 
