@@ -103,7 +103,7 @@ def test_shots_are_the_rolls_that_can_hit(play: str, rolls_that_hit: int) -> Non
 
 
 def test_a_shot_at_a_checker_that_has_hardly_left_costs_next_to_nothing() -> None:
-    # Both shooters stand one pip away, so the 11 rolls with a 1 hit: for one pip, or for 20 where the checker has come far.
+    # Both shooters stand one pip away, so the 11 rolls with a 1 hit: for 1 pip, or 20.
     for place, pips in ((24, 1), (5, 20)):
         board = board_of({place: 1, 3: 5, 2: 5, 1: 4}, {26 - place: 2})
         found = shots(board, INTERNATIONAL)
