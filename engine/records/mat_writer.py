@@ -11,9 +11,9 @@ from itertools import pairwise, zip_longest
 
 from engine.errors import InputError
 from engine.match import DEFAULT_CUBE_CAP
+from engine.notation import NO_PLAY
 from engine.position import Player
 from engine.records.mat import COMMENT_FIELD
-from engine.records.plays import read_spoken
 from engine.records.record import Action, CubeTurn, GameRecord, MatchRecord, Play, RecordFormat, Turn
 from engine.rules import INTERNATIONAL
 
@@ -119,13 +119,10 @@ def _cell(turn: Turn, value: int, style: RecordFormat) -> str:
 def _play(turn: Play, style: RecordFormat) -> str:
     if turn.play is None:
         return "????"
-    words = turn.recorded if turn.recorded and read_spoken(turn.recorded) is not None else turn.play
-    spoken = read_spoken(words)
-    if spoken is None or not spoken.segments:
+    words = turn.play
+    if words == NO_PLAY:
         # An empty cell at the end of a game means that the game was given up, so an illegal one needs its words.
         return "" if style is RecordFormat.MAT and turn.legal else "Cannot Move"
-    if not turn.legal:
-        return words
     if style is RecordFormat.TXT:
         return words.replace("bar", "Bar").replace("off", "Off")
     parts = []

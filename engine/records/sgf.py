@@ -189,7 +189,9 @@ def _set(game: FoundGame, setting: Node, node: Node) -> None:
     """A set-up before the first turn belongs to the start; dice alone are a roll that was not played."""
     dice = _dice(_value(node, "DI"))
     player = _PLAYERS.get(_value(node, "PL")[:1].lower())
-    alone = not setting and not any(name in node for name in _SETTINGS if name not in ("PL", "DI"))
+    # Our files turn the cube first where equal opening dice did that.
+    alone = set(setting) <= ({"CV"} if game.automatic_doubles else set())
+    alone = alone and not any(name in node for name in _SETTINGS if name not in ("PL", "DI"))
     if dice is not None and player is not None and (game.turns or alone):
         game.turns.append(FoundPlay(player, dice, comment=_value(node, "C")))
         return

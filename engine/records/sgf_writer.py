@@ -170,8 +170,7 @@ def _letters(turn: Play, decision: Decision | None) -> str:
     if turn.legal and turn.dice is not None and decision is not None and decision.after is not None:
         steps = single_steps(decision.position.board, decision.after, turn.dice)
         return write_move(Spoken(steps), turn.player)
-    spoken = (read_spoken(turn.recorded) if turn.recorded else None) or read_spoken(turn.play)
-    return write_move(spoken or Spoken(), turn.player)
+    return write_move(read_spoken(turn.play) or Spoken(), turn.player)
 
 
 def _cube_analysis(analysis: CubeAnalysis | None) -> str:
