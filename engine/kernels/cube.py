@@ -35,6 +35,9 @@ NONE = -1
 
 BEAROFF, RACE, CONTACT, CRUNCHED = range(4)
 """Classes of positions with an efficiency of their own."""
+# Numbers of NumPy: for a literal Numba would compile everything that takes it once more.
+FIRST = np.int64(0)  # state
+OWN = np.int64(0)  # side
 WIN1, WIN2, WIN3, LOSE1, LOSE2, LOSE3 = range(6)
 
 _HOME = 6
@@ -278,15 +281,10 @@ def value_plays(n, depth, game, databases, s, space):
             space.values[i, j] = -before_rolling(space.rolling, j, side, game)
 
 
-# Numbers of NumPy: for a literal Numba would compile everything that takes it once more.
-_FIRST = np.int64(0)  # state
-_OWN = np.int64(0)  # side
-
-
 @entry
 def static_values_of(outcome, efficiency, n, game, space):
     """`static_values` of side 0, for Python."""
-    static_values(outcome, efficiency, _OWN, n, game, space)
+    static_values(outcome, efficiency, OWN, n, game, space)
 
 
 @entry
@@ -298,16 +296,16 @@ def efficiency_in(after, game):
 @entry
 def exact_in(after, game, databases, rolling):
     """`exact_values` for side 0 in all states, for Python."""
-    return exact_values(after, _OWN, rolling.shape[0], game, databases, rolling)
+    return exact_values(after, OWN, rolling.shape[0], game, databases, rolling)
 
 
 @entry
 def double_value(rolling, game):
     """`accepted` for side 0 in the first state, for Python."""
-    return accepted(rolling, _FIRST, _OWN, game)
+    return accepted(rolling, FIRST, OWN, game)
 
 
 @entry
 def before_roll_value(rolling, game):
     """`before_rolling` for side 0 in the first state, for Python."""
-    return before_rolling(rolling, _FIRST, _OWN, game)
+    return before_rolling(rolling, FIRST, OWN, game)

@@ -36,7 +36,7 @@ from engine.kernels.dice import roll_index, strata
 from engine.kernels.moves import flip_into
 from engine.kernels.network import ONE, evaluate_one, final_outcome, is_won
 from engine.kernels.play import ROLLS, all_plays, checkers_left, likely_plays, prepare, roll_number, settled
-from engine.kernels.rollout import MAX_HALF_MOVES, to_mover
+from engine.kernels.rollout import MAX_HALF_MOVES, of_36, to_mover
 from engine.kernels.search import add_inverted, best_replies, mean_of
 
 MOST_SCALE = 512
@@ -48,7 +48,7 @@ _MOST = 2**31 - 1
 # Columns of the values of plays, by state. Numbers that kernels hand on are int64, so that each is compiled once.
 _HERE, _TAKEN, _AGAIN = np.int64(0), np.int64(1), np.int64(2)
 _START = np.int64(0)
-_ROLL, _TAKE, _PASS, _BEAVER, _DROP = range(5)
+_OVER = np.int64(-1)
 
 
 class CubeStart(NamedTuple):
@@ -133,19 +133,32 @@ def _look(side, state, game, databases, s, space):
 
 
 @kernel
-def _offer(side, state, game, rolling):
-    """What comes of the chance to double: the actions of both sides by the values of rolling."""
-    taken = game.scale * rolling[game.taken[side, state]]
-    answer, value = _TAKE, taken
+def _offer(side, state, scale, game, databases, s, space):
+    """What comes of the chance to double, by the likely plays in `s`.
+
+    Returns:
+        (column of these plays that is rolled on in, or `_OVER`; the state and scale of the cube then; what the game is
+        worth to `side` if it is over: a pass, or a beaver that is dropped). Of equal answers the opponent gives the
+        first: take, beaver, pass.
+    """
+    _look(side, state, game, databases, s, space)
+    taken = game.taken[side, state]
+    column, following, factor = _TAKEN, taken, game.scale
+    value = game.scale * space.rolling[taken]
     again = game.beavered[side, state]
     if again != NONE:
-        going_on = game.scale * game.scale * rolling[again]
+        going_on = game.scale * game.scale * space.rolling[again]
         drop = game.drop_value[side, state]
-        if max(going_on, drop) < taken:
-            answer, value = (_BEAVER, going_on) if going_on >= drop else (_DROP, drop)
+        if max(going_on, drop) < value:
+            value = max(going_on, drop)
+            column, following, factor = _AGAIN if going_on >= drop else _OVER, again, game.scale * game.scale
     if game.pass_value[side, state] < value:
-        answer, value = _PASS, game.pass_value[side, state]
-    return answer if value > rolling[state] else _ROLL
+        column, value = _OVER, game.pass_value[side, state]
+    if value <= space.rolling[state]:
+        return _HERE, state, scale, value
+    if column == _OVER:
+        return _OVER, state, scale, value
+    return column, following, scale * factor, value
 
 
 @kernel
@@ -198,7 +211,11 @@ def _value2(after, maker, state, engine, game, w2, space2, outcome):
     s = w2.main
     n = s.starts[ROLLS]
     s.sum[:] = 0
-    _value_plays(n, reply, state, _HERE, game, engine.bearoff, s, space2)
+    if game.taken[reply, state] != NONE:
+        _look(reply, state, game, engine.bearoff, s, space2)
+    else:
+        _value_plays(n, reply, state, _HERE, game, engine.bearoff, s, space2)
+        space2.rolling[state] = (_mean36(_HERE, s, space2) + 18) // 36
     number = 0
     for high in range(1, 7):
         for low in range(1, high + 1):
@@ -206,10 +223,6 @@ def _value2(after, maker, state, engine, game, w2, space2, outcome):
             add_inverted(s.outcomes[best], 1 if high == low else 2, s.sum)
             number += 1
     mean_of(s.sum, outcome)
-    if game.taken[reply, state] != NONE:
-        _look(reply, state, game, engine.bearoff, s, space2)
-    else:
-        space2.rolling[state] = (_mean36(_HERE, s, space2) + 18) // 36
     return -before_rolling(space2.rolling, state, reply, game)
 
 
@@ -250,13 +263,6 @@ def _choose(n, side, state, how, game, databases, other, w, w2, space, space2, s
 
 
 @inlined
-def _halves_away(value, divisor):
-    """value / divisor to the nearest whole number, halves away from zero: both views of a trial mirror each other."""
-    size = (abs(value) + divisor // 2) // divisor
-    return size if value >= 0 else -size
-
-
-@inlined
 def _fixed(equity):
     """In 1/2**20 and within 32 bits."""
     size = min(np.int64(math.floor(abs(equity) * ONE + 0.5)), _MOST)
@@ -269,7 +275,7 @@ def _write(row, outcome, flipped, value, luck36, start):
     seen = to_mover(outcome, ONE, flipped)
     for o in range(5):
         row[o] = seen[o]
-        row[COLUMNS + o] = _halves_away(luck36[o], 36)
+        row[COLUMNS + o] = of_36(luck36[o])
     unit = (start.high - start.low) / 2.0
     row[_VALUE] = _fixed((value / POINT - start.low) / unit - 1.0)
     row[COLUMNS + _VALUE] = _fixed(luck36[_VALUE] / (36.0 * POINT) / unit)
@@ -319,16 +325,10 @@ def roll_cube_trials(
         flip_into(before, board)
         own = engine if first_side == 0 else other
         likely_plays(board, prepare(board, own, w), own.luck_keep, own, w)
-        _look(first_side, opening_state, game, databases, w.main, space)
-        action = _offer(first_side, opening_state, game, space.rolling)
-        if action == _PASS or action == _DROP:
-            over = True
-            value = (game.pass_value if action == _PASS else game.drop_value)[first_side, opening_state]
-        elif action == _TAKE:
-            opening_state, opening_scale = game.taken[first_side, opening_state], opening_scale * game.scale
-        elif action == _BEAVER:
-            opening_state = game.beavered[first_side, opening_state]
-            opening_scale *= game.scale * game.scale
+        column, opening_state, opening_scale, value = _offer(
+            first_side, opening_state, opening_scale, game, databases, w.main, space
+        )
+        over = column == _OVER
     if over:
         signed = value * opening_scale if mover_rolls else -value * opening_scale
         for i in range(rows.shape[0]):
@@ -352,26 +352,19 @@ def roll_cube_trials(
                 found[:] = first.values[index]
             else:
                 prepared = prepare(board, own, w)
-                column = np.int64(-1)
-                if half_move > 0 and _worth_a_look(play, found, side, state, scale, start, game, databases, space):
+                looked = half_move > 0 and _worth_a_look(play, found, side, state, scale, start, game, databases, space)
+                if looked or how.reduce:
                     likely_plays(board, prepared, own.luck_keep, own, w)
-                    _look(side, state, game, databases, w.main, space)
-                    action = _offer(side, state, game, space.rolling)
-                    if action == _PASS or action == _DROP:
-                        value = (game.pass_value if action == _PASS else game.drop_value)[side, state]
+                column = _HERE
+                if looked:
+                    column, state, scale, value = _offer(side, state, scale, game, databases, w.main, space)
+                    if column == _OVER:
                         signed = value * scale if side == 0 else -value * scale
                         _write(rows[i], found, side == 0, signed, luck36, start)
                         break
-                    column = _HERE
-                    if action == _TAKE:
-                        column, state, scale = _TAKEN, game.taken[side, state], scale * game.scale
-                    elif action == _BEAVER:
-                        column, state, scale = _AGAIN, game.beavered[side, state], scale * game.scale * game.scale
+                elif how.reduce:
+                    _value_plays(w.main.starts[ROLLS], side, state, _HERE, game, databases, w.main, space)
                 if how.reduce:
-                    if column < 0:
-                        column = _HERE
-                        likely_plays(board, prepared, own.luck_keep, own, w)
-                        _value_plays(w.main.starts[ROLLS], side, state, _HERE, game, databases, w.main, space)
                     high, low = max(index // 6, index % 6) + 1, min(index // 6, index % 6) + 1
                     _roll_luck(column, roll_number(high, low), w.main, space, actual)
                 n = all_plays(board, prepared, index // 6 + 1, index % 6 + 1, own, w)

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from engine.kernels.bearoff import bearoff_outcome
 from engine.kernels.compiled import entry, kernel
 from engine.kernels.cube import (
+    FIRST,
+    OWN,
     CubeSpace,
     accepted,
     before_rolling,
@@ -28,13 +30,7 @@ from engine.kernels.network import evaluate_one, final_outcome, is_won
 from engine.kernels.play import ROLLS, Workspace, checkers_left
 from engine.kernels.search import add_inverted, best_replies, mean_of
 
-# Numbers of NumPy: for a literal Numba would compile everything that takes it once more.
-_ROOT = np.int64(0)
-"""Depth of the position that is asked about."""
-_FIRST = np.int64(0)
-"""State of the cube."""
-_OWN = np.int64(0)
-"""Side."""
+_ROOT = np.int64(0)  # depth of the position that is asked about; of NumPy as FIRST and OWN
 
 
 class CubeLevel(NamedTuple):
@@ -234,7 +230,7 @@ def passed_next_turn(after, engine, other, l3, l2, game, passes):
     _replies(after, _ROOT, engine, game, l3)
     s = l3.plays.main
     for number in range(ROLLS):
-        play = s.plays[best_in(s.starts[number], s.starts[number + 1], _FIRST, s, l3.cube)]
+        play = s.plays[best_in(s.starts[number], s.starts[number + 1], FIRST, s, l3.cube)]
         if is_won(play):
             passes[number] = 36
             continue
@@ -244,9 +240,9 @@ def passed_next_turn(after, engine, other, l3, l2, game, passes):
         reply = 0
         for high in range(1, 7):
             for low in range(1, high + 1):
-                best = best_in(r.starts[reply], r.starts[reply + 1], _FIRST, r, l2.cube)
-                leaf_values(r.plays[best], r.outcomes[best], _OWN, game.counts[3], game, engine.bearoff, l2.cube)
-                if accepted(l2.cube.rolling, _FIRST, _OWN, game) > game.pass_value[0, 0]:
+                best = best_in(r.starts[reply], r.starts[reply + 1], FIRST, r, l2.cube)
+                leaf_values(r.plays[best], r.outcomes[best], OWN, game.counts[3], game, engine.bearoff, l2.cube)
+                if accepted(l2.cube.rolling, FIRST, OWN, game) > game.pass_value[0, 0]:
                     count += 1 if high == low else 2
                 reply += 1
         passes[number] = count

@@ -54,6 +54,13 @@ def to_mover(values, total, flipped):
     return total - values[0], values[3], values[4], values[1], values[2]
 
 
+@inlined
+def of_36(total):
+    """A 36th of a total to the nearest whole number, halves away from zero: both views of a trial mirror each other."""
+    size = (abs(total) + 18) // 36
+    return size if total >= 0 else -size
+
+
 @kernel
 def _roll_luck(board, prepared, index, engine, w, mean, actual):
     """36 times the luck of a roll in the five outcomes (`actual`, out): its value against the mean of all 36 throws.
@@ -145,9 +152,7 @@ def roll_trials(start, mover_rolls, first_trial, how, engine, w, w2, first, rows
                 values = to_mover(value, ONE, flipped)
                 for o in range(5):
                     rows[i, o] = values[o]
-                    # Halves are rounded away from zero, so that both views of a trial mirror each other.
-                    size = (abs(luck36[o]) + 18) // 36
-                    rows[i, 5 + o] = size if luck36[o] >= 0 else -size
+                    rows[i, 5 + o] = of_36(luck36[o])
                 break
             flip_into(play, board)
             flipped = not flipped
