@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import nullcontext
 
 from cluster.executor import Executor
-from cluster.match import MatchProgress, MatchRun, NamedNets, check_games, plan_match
+from cluster.match import MatchProgress, NamedNets, check_games, plan_match
 from cluster.match_schemas import MAX_GAMES, MatchRequest
+from cluster.match_session import play_recorded
 from cluster.nets import with_filter
 from cluster.redis_store import open_store
 from cluster.settings import Settings
-from cluster.tracking import track_match
 from engine.errors import InputError
 from engine.rules import RuleSet
 from engine.tally import Estimate
@@ -44,21 +44,8 @@ def match_gate(games: int, settings: Settings, start_executor: Callable[[], Exec
             found = f", {progress.estimate.mean:+.3f} points" if progress.tally.pairs else ""
             tell(f"gate: {progress.games_done:,} of {progress.games:,} games{found}")
 
-        with ExitStack() as stack:
-            store = stack.enter_context(open_store(settings))
-
-            def executor() -> Executor:
-                made = start_executor()
-                stack.callback(made.close)
-                return made
-
-            tracked = track_match(settings, question)
-            try:
-                report = MatchRun(question, store).run(executor, show)
-            except BaseException:
-                tracked.failed()
-                raise
-            tracked.finished(report)
+        with open_store(settings) as store:
+            report = play_recorded(question, settings, store, start_executor, nullcontext(show))
         found = report.result.estimate
         return MatchScore(
             verdict=report.result.verdict,

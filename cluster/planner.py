@@ -14,14 +14,14 @@ from cluster.schemas import RolloutRequest
 from cluster.store import TrialRange
 from engine.bearoff import VERSION as BEAROFF_VERSION
 from engine.board import CHECKERS
-from engine.cube import CubeBranch, CubePlay, cube_in_play
+from engine.cube import CubeBranch, CubePlay, cube_matters
 from engine.cubeful import CubefulEvaluator
 from engine.efficiency import load_efficiency
 from engine.errors import InputError
 from engine.evaluator import Evaluator
 from engine.ids import parse_position
 from engine.kernels.cube import NONE
-from engine.met import load_met, usual_met
+from engine.met import met_for
 from engine.notation import format_play, parse_play
 from engine.position import Offer, Position
 from engine.rollout import RESULT_VERSION, Candidate, RolloutSettings
@@ -126,14 +126,13 @@ def cube_play(request: RolloutRequest, position: Position) -> CubePlay | None:
         InputError: unknown table or efficiency, a cube where none is played with, a match longer than tables go.
     """
     match = position.match
-    in_play = not match.is_money or cube_in_play(match)
+    in_play = cube_matters(match)
     wanted = in_play and (position.dice is None or not match.is_money) if request.cube is None else request.cube
     if not wanted:
         return None
     if not in_play:
         raise InputError("cube", True, "a game in which the cube can still be turned")
-    met = None if match.is_money else load_met(request.met or usual_met(match))
-    return CubePlay.of(match, met, load_efficiency(request.efficiency))
+    return CubePlay.of(match, met_for(match, request.met), load_efficiency(request.efficiency))
 
 
 def _candidates(

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
-from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from cluster.schemas import Model, RolloutRequest, parse_request
-from engine.errors import InputError
+from engine.config_files import config_names, read_config
 
 _FIELD = "preset"
 
@@ -37,9 +34,10 @@ class RolloutPreset(Model):
 
 def known_presets() -> list[str]:
     """Names of the presets that come with gammonfarm."""
-    folder = resources.files("configs") / "rollout"
-    names = (entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
-    return sorted(names, key=lambda name: [int(part) if part.isdigit() else 0 for part in name.split("-")] + [name])
+    return sorted(
+        config_names("rollout"),
+        key=lambda name: [int(part) if part.isdigit() else 0 for part in name.split("-")] + [name],
+    )
 
 
 def load_preset(name: str) -> RolloutPreset:
@@ -48,19 +46,7 @@ def load_preset(name: str) -> RolloutPreset:
     Raises:
         InputError: unknown name, unreadable file, or a field that no preset has or no rollout can take.
     """
-    if name.endswith(".toml"):
-        try:
-            text = Path(name).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(_FIELD, name, f"a readable TOML file ({error})") from error
-    elif name in known_presets():
-        text = (resources.files("configs") / "rollout" / f"{name}.toml").read_text(encoding="utf-8")
-    else:
-        raise InputError(_FIELD, name, f"one of {', '.join(known_presets())}, or a file NAME.toml")
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(_FIELD, name, f"a TOML file ({error})") from error
+    data = read_config("rollout", name, _FIELD, known_presets())
     preset = parse_request(RolloutPreset, data)
     parse_request(RolloutRequest, {"position": "of the question", **preset.settings()})
     return preset

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from cluster.cube_answers import in_words
+from cluster.cube_answers import in_words, mwc_or_none
 from cluster.planner import RolloutQuestion
 from cluster.schemas import CandidateResult, CubeRolloutDecision, Probabilities, RolloutResult
 from cluster.store import TrialRange
@@ -73,9 +73,6 @@ def _decision(position: Position, cube: CubePlay, branches: Sequence[Estimate]) 
     found = judge(CubeEquities(nd.mean, dt.mean if dt else None, passed, beavered))
     redouble = match.cube_owner is CubeOwner.MOVER
 
-    def mwc(equity: float | None) -> float | None:
-        return None if equity is None or match.is_money else mwc_of(equity, match, cube.met)
-
     return CubeRolloutDecision(
         action=found.action,
         verdict=in_words(found.action, found.answer, redouble),
@@ -87,9 +84,9 @@ def _decision(position: Position, cube: CubePlay, branches: Sequence[Estimate]) 
         equity_beaver=beavered,
         se_nd=_finite(nd.se),
         se_dt=_finite(dt.se) if dt else None,
-        mwc_nd=mwc(nd.mean),
-        mwc_dt=mwc(dt.mean if dt else None),
-        mwc_dp=mwc(passed),
+        mwc_nd=mwc_or_none(nd.mean, match, cube.met),
+        mwc_dt=mwc_or_none(dt.mean if dt else None, match, cube.met),
+        mwc_dp=mwc_or_none(passed, match, cube.met),
         loss_no_double=found.losses.no_double,
         loss_double=found.losses.double,
         loss_take=found.losses.take,

@@ -112,6 +112,11 @@ def cube_in_play(match: MatchState) -> bool:
     return bool(_live(match).any())
 
 
+def cube_matters(match: MatchState) -> bool:
+    """Whether a value with the cube and at the score says more than a cubeless one."""
+    return not match.is_money or cube_in_play(match)
+
+
 def make_question(
     match: MatchState, met: MatchEquityTable | None, efficiency: CubeEfficiency, *, to_the_end: bool = False
 ) -> CubeQuestion:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from engine.board import flip
 from engine.cube import CubeBranch, CubePlay, CubeQuestion
@@ -13,16 +10,15 @@ from engine.cubeful import make_cube_space
 from engine.errors import InternalError
 from engine.evaluator import Evaluator
 from engine.kernels.cube import NONE
-from engine.kernels.cube_rollout import COLUMNS, CubeFirstMoves, CubeStart, roll_cube_trials
+from engine.kernels.cube_rollout import CubeStart, roll_cube_trials
 from engine.kernels.network import ONE
-from engine.kernels.rollout import TrialRules
+from engine.kernels.rollout import FirstMoves, TrialRules
 
 if TYPE_CHECKING:
     from engine.rollout import Candidate, RolloutSettings, TrialRows
 
 WINDOW = 0.25
 """Equity by which a double may look worse than rolling, by the position alone, and still be looked at at 2-ply."""
-_REMEMBERED = 64
 
 
 class CubeRoller:
@@ -32,12 +28,21 @@ class CubeRoller:
         self._evaluator = evaluator
         self._questions: dict[str, CubeQuestion] = {}
         self._spaces = (make_cube_space(), make_cube_space())
-        self._first_moves: dict[tuple[bytes, object, RolloutSettings], CubeFirstMoves] = {}
 
     def trials(
-        self, candidate: Candidate, settings: RolloutSettings, how: TrialRules, first: int, rows: TrialRows
+        self,
+        candidate: Candidate,
+        settings: RolloutSettings,
+        how: TrialRules,
+        first: int,
+        moves: FirstMoves,
+        rows: TrialRows,
     ) -> None:
-        """Fill rows int32[N, CUBE_ROW] with trials `first ...`; `how`: its margin in 1/2**20 of equity."""
+        """Fill rows int32[N, CUBE_ROW] with trials `first ...`.
+
+        Args:
+            how: its margin in 1/2**20 of equity. moves: this candidate's.
+        """
         cube = settings.cube
         assert cube is not None
         question = self._question(cube)
@@ -56,7 +61,7 @@ class CubeRoller:
             w,
             w2,
             *self._spaces,
-            self._first_moves_of(candidate, settings),
+            moves,
             rows,
         )
 
@@ -64,25 +69,6 @@ class CubeRoller:
         if cube.digest not in self._questions:
             self._questions = {cube.digest: cube.question()}
         return self._questions[cube.digest]
-
-    def _first_moves_of(self, candidate: Candidate, settings: RolloutSettings) -> CubeFirstMoves:
-        key = (
-            candidate.board.tobytes(),
-            (candidate.mover_rolls, candidate.branch),
-            replace(settings, seed=0, truncate=None),
-        )
-        found = self._first_moves.pop(key, None)
-        if found is None:
-            found = CubeFirstMoves(
-                ready=np.zeros(36, dtype=np.bool_),
-                luck36=np.zeros((36, COLUMNS), dtype=np.int64),
-                plays=np.zeros((36, 26), dtype=np.int8),
-                values=np.zeros((36, COLUMNS), dtype=np.int64),
-            )
-        self._first_moves[key] = found  # the latest goes to the end
-        if len(self._first_moves) > _REMEMBERED:
-            del self._first_moves[next(iter(self._first_moves))]
-        return found
 
 
 def start_of(question: CubeQuestion, candidate: Candidate) -> CubeStart:

@@ -113,8 +113,8 @@ class Roller:
     def __init__(self, nets: Nets | IntegerNets, bearoff: BearoffArrays = NO_DATABASES) -> None:
         self._evaluator = Evaluator(nets, bearoff)
         self._has_databases = bearoff is not NO_DATABASES
-        self._first_moves: dict[tuple[bytes, bool, RolloutSettings], FirstMoves] = {}
-        self._cube = CubeRoller(self._evaluator)
+        self._first_moves: dict[tuple[bytes, bool, CubeBranch | None, RolloutSettings], FirstMoves] = {}
+        self._cube: CubeRoller | None = None  # made when a rollout with the cube first comes
 
     def trials(self, candidate: Candidate, settings: RolloutSettings, first: int, count: int) -> TrialRows:
         """Rows int32[count, settings.row] of trials `first .. first + count - 1`."""
@@ -129,25 +129,29 @@ class Roller:
         )
         if settings.uses_bearoff and not self._has_databases:
             raise InternalError("these trials need the bear-off databases")
+        moves = self._first_moves_of(candidate, settings)
         if settings.cube is not None:
-            self._cube.trials(candidate, settings, how, first, rows)
+            self._cube = self._cube or CubeRoller(self._evaluator)
+            self._cube.trials(candidate, settings, how, first, moves, rows)
             return rows
         w, w2, *_ = self._evaluator.workspaces
         engine = self._evaluator.engine(settings.rules, endings=settings.uses_bearoff)
-        moves = self._first_moves_of(candidate, settings)
         roll_trials(writable(candidate.board), candidate.mover_rolls, first, how, engine, w, w2, moves, rows)
         return rows
 
     def _first_moves_of(self, candidate: Candidate, settings: RolloutSettings) -> FirstMoves:
         """What is already known of the first half-move of these trials; whatever the seed is."""
-        key = (candidate.board.tobytes(), candidate.mover_rolls, replace(settings, seed=0, truncate=None))
+        branch = candidate.branch if settings.cube else None
+        alike = replace(settings, seed=0, truncate=None)
+        key = (candidate.board.tobytes(), candidate.mover_rolls, branch, alike)
         found = self._first_moves.pop(key, None)
         if found is None:
+            columns = settings.row // 2
             found = FirstMoves(
                 ready=np.zeros(36, dtype=np.bool_),
-                luck36=np.zeros((36, 5), dtype=np.int64),
+                luck36=np.zeros((36, columns), dtype=np.int64),
                 plays=np.zeros((36, 26), dtype=np.int8),
-                values=np.zeros((36, 5), dtype=np.int64),
+                values=np.zeros((36, columns), dtype=np.int64),
             )
         self._first_moves[key] = found  # the latest goes to the end
         if len(self._first_moves) > _REMEMBERED:

@@ -11,17 +11,14 @@ from oracles import cube_rollout as oracle
 from oracles.cube import Cube
 from oracles.rollout import ONE
 from test_cube import (
-    AFTER_CRAWFORD,
-    AHEAD,
-    CAPPED,
     LAST_FEW,
     MATCH,
     MET,
     MONEY,
-    OPPONENTS,
     OWN,
     SESSION,
     SHOTS,
+    STATES,
     constant,
     cube_of,
     searcher,
@@ -78,19 +75,7 @@ def plain_rows(candidate: Candidate, match: MatchState, settings: RolloutSetting
     return rows
 
 
-CASES = {
-    "centred": MONEY,
-    "own": OWN,
-    "opponent's": OPPONENTS,
-    "jacoby and beavers": SESSION,
-    "capped": CAPPED,
-    "match": MATCH,
-    "cube of the trailer": AHEAD,
-    "post-Crawford": AFTER_CRAWFORD,
-}
-
-
-@pytest.mark.parametrize("match", CASES.values(), ids=CASES.keys())
+@pytest.mark.parametrize("match", STATES.values(), ids=STATES.keys())
 def test_trials_to_the_end_equal_the_oracle(match: MatchState) -> None:
     settings = settings_of(match)
     for candidate in (Candidate.after_play(flip(LAST_FEW)), Candidate.before_roll(LAST_FEW)):
@@ -164,6 +149,6 @@ def test_the_cube_of_a_question_is_what_its_trials_can_see() -> None:
 
     assert digest(MONEY) == digest(MatchState(score=(3, 5))), "a running score means nothing"
     assert digest(OWN) == digest(MatchState(cube_value=4, cube_owner=CubeOwner.MOVER)), "all money cubes are alike"
-    different = [digest(match) for match in CASES.values()]
+    different = [digest(match) for match in STATES.values()]
     assert len(set(different)) == len(different)
     assert digest(MONEY) != digest(MONEY, 0.5)

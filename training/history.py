@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from engine.whole_file import replacing
 from training.benchmark import CheckerScore
 from training.gate import GateResult, Verdict
 
@@ -108,6 +109,5 @@ class History:
             self._write()
 
     def _write(self) -> None:
-        partial = self._path.with_name(self._path.name + ".partial")
-        partial.write_text("".join(entry.model_dump_json() + "\n" for entry in self.entries), encoding="utf-8")
-        partial.replace(self._path)
+        with replacing(self._path) as partial:
+            partial.write_text("".join(entry.model_dump_json() + "\n" for entry in self.entries), encoding="utf-8")

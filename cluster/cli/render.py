@@ -49,6 +49,13 @@ def percent(p: Probabilities) -> list[str]:
     return [f"{100 * value:.2f}".replace("-0.00", "0.00") for value in p.values()]
 
 
+def scale_text(cubeful: bool, met: str | None) -> str:
+    """What equities are measured in; `met`: the match equity table, at a score."""
+    if not cubeful:
+        return "cubeless money equity"
+    return f"equity with the cube, EMG by {met}" if met else "money equity with the cube"
+
+
 def plain_table(*heads: str) -> Table:
     """A table without lines: the first column to the left, the others to the right."""
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -106,10 +113,7 @@ def show_rollout(report: RolloutReport) -> None:
         cached = f"all {p.blocks} blocks from the cache"
     workers = f"{p.workers} {p.executor} worker{'s' if p.workers != 1 else ''}" if p.workers else "no workers needed"
     rate = f", {report.timing.trials_per_second:,.0f} trials/s" if report.timing.trials_per_second else ""
-    scale = "cubeless money equity"
-    if result.cubeful:
-        scale = f"equity with the cube, EMG by {result.met}" if match else "money equity with the cube"
-    out.print(f"\nnet {p.net}, seed {p.seed}, {scale}", markup=False)
+    out.print(f"\nnet {p.net}, seed {p.seed}, {scale_text(result.cubeful, result.met)}", markup=False)
     out.print(f"{cached}, {workers}, {report.timing.seconds:.1f} s{rate}", markup=False)
 
 

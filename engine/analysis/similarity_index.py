@@ -28,6 +28,7 @@ from engine.analysis.similarity import (
 )
 from engine.board import BAR, PLACES, Board
 from engine.errors import InputError
+from engine.whole_file import replacing
 
 MOST_SIMILAR = 12
 LEAST_PERCENT = 60
@@ -133,9 +134,8 @@ class SimilarityIndex:
 def save_index(index: SimilarityIndex, path: Path) -> None:
     """Write an index; the file replaces an older one only when it is complete."""
     arrays = _arrays(index)
-    partial = path.with_name(path.name + ".partial")
-    save_file(arrays, partial, metadata={"format": FORMAT, "digest": _digest(arrays)})
-    partial.replace(path)
+    with replacing(path) as partial:
+        save_file(arrays, partial, metadata={"format": FORMAT, "digest": _digest(arrays)})
 
 
 def load_index(path: Path) -> SimilarityIndex:

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from engine.kernels.compiled import inlined, kernel
 from engine.kernels.cube import (
@@ -64,15 +63,6 @@ class CubeStart(NamedTuple):
     low: float
     high: float
     """Values of losing and winning a single game now: what counts as -1 and +1."""
-
-
-class CubeFirstMoves(NamedTuple):
-    """As `engine.kernels.rollout.FirstMoves`; the values are in units of the state after the first offer."""
-
-    ready: NDArray[np.bool_]  # [36]
-    luck36: NDArray[np.int64]  # [36, COLUMNS]
-    plays: NDArray[np.int8]  # [36, 26]
-    values: NDArray[np.int64]  # [36, COLUMNS]
 
 
 @kernel
@@ -291,7 +281,8 @@ def roll_cube_trials(
         before: int8[26], the after-position where trials start, in the view of the player who does not roll first.
         mover_rolls: whether the player who rolls first is the question's mover, who is side 0 of the game.
         how: `TrialRules`; its margin in values of the game. engine, other: how side 0 and side 1 order their plays.
-        w, w2, space, space2: work space. first: of this candidate, filled in as its throws come.
+        w, w2, space, space2: work space. first: `FirstMoves` of this candidate, filled in as its throws come; the
+            value in units of the state after the first offer.
         rows: int32[N, 2 * COLUMNS] out: outcomes and value of each trial, then the luck in each of them, in 1/2**20, in
             the view of the question's mover. An estimate with variance reduction is result - luck.
     """

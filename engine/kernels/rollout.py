@@ -36,12 +36,14 @@ class TrialRules(NamedTuple):
 
 
 class FirstMoves(NamedTuple):
-    """What the first half-move of a candidate comes to, by throw (0..35); all its trials share it."""
+    """What the first half-move of a candidate comes to, by throw (0..35); all its trials share it. C = 5 outcomes; with
+    the cube a value follows them.
+    """
 
     ready: NDArray[np.bool_]  # [36]
-    luck36: NDArray[np.int64]  # [36, 5]: 36 times the luck, view of the player who rolls
+    luck36: NDArray[np.int64]  # [36, C]: 36 times the luck, view of the player who rolls
     plays: NDArray[np.int8]  # [36, 26]: after-positions
-    values: NDArray[np.int64]  # [36, 5]: outcomes at the level of the trials, view of the player who rolls
+    values: NDArray[np.int64]  # [36, C]: outcomes at the level of the trials, view of the player who rolls
 
 
 @inlined
