@@ -30,6 +30,7 @@ _TRAY = 14.0
 _HEIGHT = 124.0  # inner, from edge to edge
 _POINT_HEIGHT = 52.0
 _STACK = 5
+_HEAD = 4.5
 
 LEFT = _MARGIN
 _HALF = 6 * _COLUMN
@@ -104,9 +105,10 @@ class Writing:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A thick line with round ends through some points."""
+    """A thick line with round ends."""
 
-    points: tuple[tuple[float, float], ...]
+    start: tuple[float, float]
+    end: tuple[float, float]
     width: float
     paint: Paint
 
@@ -156,8 +158,7 @@ def draw(position: Position, arrows: tuple[Arrow, ...] = ()) -> Iterator[Shape]:
     if position.dice is not None:
         for number, die in enumerate(position.dice):
             yield from _die(RIGHT_HALF + _HALF / 2 - 12.0 + 13.0 * number, die, mover)
-    for arrow in arrows:
-        yield from _arrow(position, arrow)
+    yield from _arrows(position, arrows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +230,7 @@ def _cube(position: Position) -> Iterator[Shape]:
     owner = match.cube_owner
     x, y = 0.5, {CubeOwner.CENTRED: MIDDLE, CubeOwner.MOVER: BOTTOM - 7.0, CubeOwner.OPPONENT: TOP + 7.0}[owner]
     if position.offer is not Offer.NONE:
-        # An offered cube lies on the board, in the half of the player who offers it.
+        # An offered cube lies on the board, showing what it would be.
         value *= position.offer.factor
         x, y = LEFT + _HALF / 2 - side / 2, MIDDLE
     elif value == 1:
@@ -256,21 +257,27 @@ def _die(x: float, number: int, colors: _Colors) -> Iterator[Shape]:
         yield Disc(x + side / 2 + across * 2.7, MIDDLE + down * 2.7, 1.0, colors.writing)
 
 
-def _arrow(position: Position, arrow: Arrow) -> Iterator[Shape]:
-    """From the top checker of the start to where it lands, ending in a head."""
+def _arrows(position: Position, arrows: tuple[Arrow, ...]) -> Iterator[Shape]:
+    """Each from the checker that is on top when its turn comes to where it lands."""
     own = [max(int(count), 0) for count in position.board]
-    x1, y1 = _checker_at(arrow.start, max(own[arrow.start] - 1, 0))
-    if arrow.end == OFF:
-        x2, y2 = TRAY_X + (_TRAY - 1.0) / 2, BOTTOM - _POINT_HEIGHT / 2
-    else:
-        x2, y2 = _checker_at(arrow.end, own[arrow.end])
+    for arrow in arrows:
+        start = _checker_at(arrow.start, max(own[arrow.start] - 1, 0))
+        if arrow.end == OFF:
+            end = (TRAY_X + (_TRAY - 1.0) / 2, BOTTOM - _POINT_HEIGHT / 2)
+        else:
+            end = _checker_at(arrow.end, own[arrow.end])
+            own[arrow.end] += 1
+        own[arrow.start] -= 1
+        yield from _arrow(start, end)
+
+
+def _arrow(start: tuple[float, float], end: tuple[float, float]) -> Iterator[Shape]:
+    """A line that ends in a head."""
+    (x1, y1), (x2, y2) = start, end
     length = math.hypot(x2 - x1, y2 - y1)
-    if length == 0.0:
-        return
     ux, uy = (x2 - x1) / length, (y2 - y1) / length
-    head = 4.5
-    neck = (x2 - ux * head, y2 - uy * head)
-    yield Line(((x1, y1), neck), 1.6, Paint.ARROW)
-    wing = head * 0.55
-    corners = ((x2, y2), (neck[0] - uy * wing, neck[1] + ux * wing), (neck[0] + uy * wing, neck[1] - ux * wing))
+    neck = (x2 - ux * _HEAD, y2 - uy * _HEAD)
+    yield Line(start, neck, 1.6, Paint.ARROW)
+    wing = _HEAD * 0.55
+    corners = (end, (neck[0] - uy * wing, neck[1] + ux * wing), (neck[0] + uy * wing, neck[1] - ux * wing))
     yield Polygon(corners, Paint.ARROW)

@@ -110,7 +110,7 @@ def _written(shape: Shape) -> str:
             place = f'x="{_n(shape.x)}" y="{_n(shape.y)}" style="font-size:{_n(shape.size)}px"'
             return f"<text {place} {kind}>{escape(shape.text)}</text>"
         case Line():
-            (x1, y1), (x2, y2) = shape.points[0], shape.points[-1]
+            (x1, y1), (x2, y2) = shape.start, shape.end
             ends = f'x1="{_n(x1)}" y1="{_n(y1)}" x2="{_n(x2)}" y2="{_n(y2)}"'
             return f'<line {ends} stroke-width="{_n(shape.width)}" {kind}/>'
 
