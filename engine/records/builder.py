@@ -198,6 +198,9 @@ class _GameMaker:
         if stays and not found.recorded and found is self.told.turns[-1]:
             # A roll without a play at the end of a game that was given up then: nothing was played.
             resolved, unsaid = None, True
+        if resolved is not None and found.dice is None and resolved.play == NO_PLAY:
+            self._note(Problem.IGNORED, "a turn without dice and without a play", turn_after=1)
+            return resolved.after
         if resolved is None and not unsaid:
             self._note(Problem.CUT, f"{found.recorded or 'this play'!r} can't be carried out", turn_after=1)
             return None

@@ -127,11 +127,10 @@ def _legal(board: Board, dice: tuple[int, int], spoken: Spoken, rules: RuleSet) 
     plays = legal_plays(board, dice, rules)
     if not spoken.segments:
         return board.copy() if bool((plays == board).all(axis=1).any()) else None
-    if not spoken.stars:
-        # Sources without stars name every step, or a way on which nothing is hit.
-        carried = _carry(board, tuple(sorted(spoken.segments, reverse=True)))
-        if carried is not None and bool((plays == carried[0]).all(axis=1).any()):
-            return carried[0]
+    carried = _carry(board, tuple(sorted(spoken.segments, reverse=True)))
+    arrives = carried is not None and bool((plays == carried[0]).all(axis=1).any())
+    if carried is not None and arrives and not spoken.stars:
+        return carried[0]  # sources without stars name every step, or a way on which nothing is hit
     text = _write(spoken.segments, set(spoken.stars))
     plain = _write(spoken.segments, set())
     for words in dict.fromkeys((text, plain)):
@@ -139,7 +138,8 @@ def _legal(board: Board, dice: tuple[int, int], spoken: Spoken, rules: RuleSet) 
             return parse_play(words, board, dice, rules)
         except InputError:
             continue
-    return None
+    # A play is its after-position, whatever steps the record names.
+    return carried[0] if carried is not None and arrives else None
 
 
 def _carry(board: Board, segments: tuple[Segment, ...]) -> tuple[Board, set[int]] | None:

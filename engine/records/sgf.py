@@ -26,6 +26,8 @@ from engine.records.sgf_tree import Node, read_trees
 from engine.rules import HYPERGAMMON, NACKGAMMON
 
 OPTIONS = "GFO"
+KEPT = ("US", "SO", "ON")
+"""Properties that go through `About.other`: who entered the game, the source, the opening."""
 _BACKGAMMON = "6"
 _RESULT = re.compile(r"([WB])\+(\d{1,6})?([RTF]?).*", re.ASCII | re.DOTALL)
 _MOVE = re.compile(r"([0-6])([0-6])([a-z]*)", re.ASCII)
@@ -141,7 +143,7 @@ def _about(root: Node) -> About:
         date=_line(root, "DT"),
         annotator=_line(root, "AN"),
         ratings=(_line(root, "WR"), _line(root, "BR")),
-        other=tuple((name, _line(root, name)) for name in ("US", "SO", "ON") if _line(root, name)),
+        other=tuple((name, _line(root, name)) for name in KEPT if _line(root, name)),
     )
 
 

@@ -26,7 +26,7 @@ from engine.records.record import (
     Turn,
 )
 from engine.records.replay import Decision, game_decisions
-from engine.records.sgf import OPTIONS
+from engine.records.sgf import KEPT, OPTIONS
 from engine.records.sgf_analysis import write_move
 from engine.rules import HYPERGAMMON, INTERNATIONAL, NACKGAMMON
 
@@ -78,7 +78,7 @@ def _root(record: MatchRecord, place: int, game: GameRecord) -> str:
         ("RO", about.round),
         ("PC", about.place),
         ("AN", about.annotator),
-        *((name, value) for name, value in about.other if len(name) == 2 and name.isalpha() and name.isupper()),
+        *((name, value) for name, value in about.other if name in KEPT),
     ]
     # Only the first game says where and when, as in files of GNU Backgammon; all name the players.
     shown = fields if first else fields[:2]
