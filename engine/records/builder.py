@@ -72,7 +72,9 @@ def _build_games(found: FoundMatch, match: MatchState) -> tuple[list[GameRecord]
     for index, told in enumerate(found.games):
         number = told.number if told.number is not None else index + 1
         score = told.score if told.score is not None else score
-        following = found.games[index + 1].score if index + 1 < len(found.games) else None
+        following = None
+        if told.start is None and index + 1 < len(found.games) and found.games[index + 1].start is None:
+            following = found.games[index + 1].score
         maker = _GameMaker(match, told, number, score, following, crawford_over)
         game = maker.make()
         games.append(game)

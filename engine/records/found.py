@@ -117,6 +117,8 @@ class SetUp:
             score=score if first else (score[1], score[0]),
             cube_value=self.cube,
             cube_owner=owner,
+            # Not all formats know caps: a cube above it shows that there was none.
+            cube_cap=match.cube_cap if self.cube <= match.cube_cap else 2 * self.cube,
             crawford=crawford and match.length > 1 and max(score) == match.length - 1,
         )
         return Position(board if first else flip(board), state, self.dice, self.player)

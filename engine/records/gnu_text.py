@@ -58,7 +58,7 @@ _MOST_LINE = 400
 
 def looks_like_gnu_text(text: str) -> bool:
     """Whether a text has the words of GNU Backgammon's export."""
-    return "Move number " in text and any(_SCORE.fullmatch(line) for line in text.splitlines())
+    return "Move number " in text and any(_SCORE.fullmatch(line) for line in text.split("\n"))
 
 
 def read_gnu_text(text: str, encoding: str = "") -> MatchRecord:
@@ -70,7 +70,7 @@ def read_gnu_text(text: str, encoding: str = "") -> MatchRecord:
     found = FoundMatch(Source(RecordFormat.GNU_TEXT, PROGRAM, encoding))
     found.jacoby_known = found.beaver_known = False
     reader: _GameReader | None = None
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if len(line) > _MOST_LINE:
             continue
         score = _SCORE.fullmatch(line)

@@ -29,7 +29,7 @@ _HEAD = re.compile(rf"\s*[\"'`]?(?:XGID=|[-A-Pa-p]{{26}}:|{_GNU}(?:[\"'`\s]|$))"
 
 def looks_like_ids(text: str) -> bool:
     """Whether all lines that say anything begin like an ID, or at least the first one and most others."""
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    lines = [line for line in text.split("\n") if line.strip() and not line.lstrip().startswith("#")]
     heads = sum(_HEAD.match(line) is not None for line in lines)
     return bool(lines) and _HEAD.match(lines[0]) is not None and heads * 2 > len(lines)
 
@@ -41,7 +41,7 @@ def read_ids(text: str, encoding: str = "") -> MatchRecord:
         InputError: not one position in it, or more than a record holds.
     """
     found = FoundMatch(Source(RecordFormat.XGID, "", encoding))
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         told = _ID.fullmatch(line)

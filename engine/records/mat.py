@@ -64,7 +64,7 @@ class _Text:
 
 def looks_like_mat(text: str) -> bool:
     """Whether a text holds lines that only match texts have."""
-    lines = text.splitlines()
+    lines = text.split("\n")
     if any(_LENGTH.fullmatch(line) for line in lines):
         return True
     rows = [read_row(line, False) for line in lines if is_numbered(line)]
@@ -83,7 +83,7 @@ def read_mat(text: str, encoding: str = "") -> MatchRecord:
     games: list[_Text] = []
     length: int | None = None
     notes: list[Note] = []
-    for line in text.splitlines():
+    for line in text.split("\n"):
         header, length_line, game = _HEADER.fullmatch(line), _LENGTH.fullmatch(line), _GAME.fullmatch(line)
         if header is not None and not games:
             headers += [(header[1], header[2])] if header[2].strip() else []

@@ -121,7 +121,7 @@ def border(rows: Sequence[Row], second_name: int | None) -> float:
     pairs = [(row.cells[0].column, row.cells[1].column) for row in rows if len(row.cells) == 2]
     if pairs:
         return (median(left for left, _ in pairs) + median(right for _, right in pairs)) / 2
-    return second_name / 2 + 3 if second_name is not None else _USUAL_BORDER
+    return _USUAL_BORDER if second_name is None else min(second_name / 2 + 3, _USUAL_BORDER)
 
 
 def _cell(start: re.Match[str], text: str) -> Cell:

@@ -78,7 +78,7 @@ def read_positions(text: str, encoding: str = "") -> MatchRecord:
     if not found.games:
         raise InputError("text", text.strip()[:60], "a position with its XGID")
     found.match = shared_match([game.start for game in found.games if game.start is not None])
-    found.players = next((players for line in text.splitlines() if (players := _players(line))), ("", ""))
+    found.players = next((players for line in text.split("\n") if (players := _players(line))), ("", ""))
     return build(found)
 
 
@@ -88,7 +88,7 @@ def _players(line: str) -> tuple[str, str] | None:
 
 
 def _blocks(text: str) -> list[_Block]:
-    lines = text.splitlines()
+    lines = text.split("\n")
     heads = []
     for place, line in enumerate(lines):
         if "XGID=" not in line.upper():

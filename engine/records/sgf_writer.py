@@ -124,12 +124,15 @@ def _options(record: MatchRecord, game: GameRecord) -> Iterator[tuple[str, str]]
 
 
 def _program(record: MatchRecord) -> str:
-    """Whose analyses these are."""
+    """Whose analyses are written."""
     for game in record.games:
         for turn in game.turns:
-            for analysis in (turn.cube_analysis, turn.analysis if isinstance(turn, Play) else None):
-                if analysis is not None and analysis.program:
-                    return _line(analysis.program)
+            if isinstance(turn, Play) and turn.play is None:
+                continue  # only its dice are written
+            if turn.cube_analysis is not None and _cube_analysis(turn.cube_analysis) and turn.cube_analysis.program:
+                return _line(turn.cube_analysis.program)
+            if isinstance(turn, Play) and turn.analysis is not None and _play_analysis(turn) and turn.analysis.program:
+                return _line(turn.analysis.program)
     return "gammonfarm"
 
 
