@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from engine.board import Board
 from engine.errors import InputError
-from engine.match import MatchState
+from engine.match import MAX_POINTS, MatchState
 from engine.notation import NO_PLAY
 from engine.position import Offer, Player, Position
 from engine.records.found import FoundCube, FoundGame, FoundMatch, FoundPlay, FoundTurn
@@ -71,7 +71,8 @@ def _build_games(found: FoundMatch, match: MatchState) -> tuple[list[GameRecord]
     score = (0, 0)
     for index, told in enumerate(found.games):
         number = told.number if told.number is not None else index + 1
-        score = told.score if told.score is not None else score
+        if told.score is not None and all(0 <= points <= MAX_POINTS for points in told.score):
+            score = told.score
         following = None
         if told.start is None and index + 1 < len(found.games) and found.games[index + 1].start is None:
             following = found.games[index + 1].score
@@ -254,7 +255,7 @@ class _GameMaker:
     def _told_result(self) -> GameResult | None:
         """What the source says, or what the score of the next game tells."""
         told = self.told
-        winner, points = told.winner, told.points
+        winner, points = told.winner, told.points or None
         if self._following is not None and (winner is None or points is None):
             gained = tuple(after - before for before, after in zip(self._game.score, self._following, strict=True))
             if winner is None and sum(gain > 0 for gain in gained) == 1 and min(gained) == 0:

@@ -83,7 +83,7 @@ def _root(record: MatchRecord, place: int, game: GameRecord) -> str:
     # Only the first game says where and when, as in files of GNU Backgammon; all name the players.
     shown = fields if first else fields[:2]
     text = ";FF[4]GM[6]CA[UTF-8]AP[gammonfarm]MI" + "".join(f"[{name}:{value}]" for name, value in info.items())
-    text += "".join(f"{name}[{_escaped(_line(value))}]" for name, value in shown if value)
+    text += "".join(f"{name}[{_escaped(line)}]" for name, value in shown if (line := _line(value)))
     if first and record.comment:
         text += f"GC[{_escaped(record.comment)}]"
     text += _rules(record, game)
@@ -201,4 +201,4 @@ def _escaped(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
