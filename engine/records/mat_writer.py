@@ -33,8 +33,8 @@ def write_mat(record: MatchRecord, style: RecordFormat = RecordFormat.MAT) -> st
     """
     if any(game.start is not None for game in record.games):
         raise InputError("record", "a set-up position", "games from the usual start: a match text holds no others")
-    # A colon in a name would end it in the line of the score.
-    shown = (_one_line(name).replace(":", ";") for name in record.players)
+    # In the line of the score a colon would end a name, and a semicolon at its beginning make it a comment.
+    shown = (_one_line(name).replace(":", ".").lstrip("; ") for name in record.players)
     names = tuple(name or f"Player {seat}" for seat, name in enumerate(shown, start=1))
     lines = [*_header(record, names), "", f"{record.match.length} point match", ""]
     for game in record.games:

@@ -163,10 +163,12 @@ def _game(tree: Sequence[Node], reading: _Reading) -> FoundGame:
     if comment := _value(root, "C"):
         game.comments.append(comment)
     setting: Node = {}
+    sets_up = _sets_up(tree, game)
     for place, node in enumerate(tree):
         if any(name in node for name in _SETTINGS):
             # The comment of the root has been read.
-            _set(game, setting, node if place else {name: values for name, values in node.items() if name != "C"})
+            told = node if place else {name: values for name, values in node.items() if name != "C"}
+            _set(game, setting, told, sets_up)
         for name, player in (("W", Player.X), ("B", Player.O)):
             for move in node.get(name, ())[:1]:
                 _begin(game, setting, reading.match)
@@ -187,14 +189,23 @@ def _result(root: Node, game: FoundGame) -> None:
     game.ending = _ENDINGS.get(result[3])
 
 
-def _set(game: FoundGame, setting: Node, node: Node) -> None:
+def _sets_up(tree: Sequence[Node], game: FoundGame) -> bool:
+    """Whether anything but dice is set up before the first turn."""
+    # Our files turn the cube first where equal opening dice did that.
+    names = _SET_UP if game.automatic_doubles else (*_SET_UP, "CV", "CP", "CO")
+    for node in tree:
+        if "W" in node or "B" in node:
+            return False
+        if any(name in node for name in names):
+            return True
+    return False
+
+
+def _set(game: FoundGame, setting: Node, node: Node, sets_up: bool) -> None:
     """A set-up before the first turn belongs to the start; dice alone are a roll that was not played."""
     dice = _dice(_value(node, "DI"))
     player = _PLAYERS.get(_value(node, "PL")[:1].lower())
-    # Our files turn the cube first where equal opening dice did that.
-    alone = set(setting) <= ({"CV"} if game.automatic_doubles else set())
-    alone = alone and not any(name in node for name in _SETTINGS if name not in ("PL", "DI"))
-    if dice is not None and player is not None and (game.turns or alone):
+    if dice is not None and player is not None and (game.turns or not sets_up):
         game.turns.append(FoundPlay(player, dice, comment=_value(node, "C")))
         return
     if node.get("C"):
