@@ -98,7 +98,7 @@ def test_every_file_is_read_followed_and_written_as_a_fixed_point(step: int) -> 
 
 def test_an_archive_without_records_is_refused_in_one_line() -> None:
     for name in NOT_MATCHES:
-        with pytest.raises(InputError, match="temp.xg of 578 bytes"):
+        with pytest.raises(InputError, match="of 578 bytes"):
             read(f"xg/{name}")
 
 
