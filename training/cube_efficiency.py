@@ -143,8 +143,7 @@ def rms_of(rise: NDArray[np.float64], fitted: NDArray[np.float64]) -> float:
 
 def _solved(squares: NDArray[np.float64], products: NDArray[np.float64]) -> NDArray[np.float64]:
     """The normal equations; the shortest of many solutions where a draw has too few positions to tell."""
-    solved: NDArray[np.float64] = np.linalg.lstsq(squares, products, rcond=None)[0]
-    return solved
+    return np.asarray(np.linalg.lstsq(squares, products, rcond=None)[0], dtype=np.float64)
 
 
 def _within(x: float) -> float:
