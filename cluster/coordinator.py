@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from cluster import planner
 from cluster.executor import Executor
 from cluster.planner import RolloutQuestion
-from cluster.results import make_result
+from cluster.results import TallyOf, make_result
 from cluster.schemas import (
     Provenance,
     RolloutReport,
@@ -182,18 +182,26 @@ class RolloutRun:
             owner=f"{socket.gethostname()}/{os.getpid()}",
         )
 
-    def run(self, executor_for: Callable[[], Executor], on_progress: OnProgress) -> RolloutReport:
+    def run(
+        self,
+        executor_for: Callable[[], Executor],
+        on_progress: OnProgress,
+        on_trials: Callable[[TallyOf], None] | None = None,
+    ) -> RolloutReport:
         """Answer the question.
 
         Args:
             executor_for: called only if something has to be computed.
             on_progress: called after every block that is complete for all candidates.
+            on_trials: called at the end with the tallies of the trials that count, for who wants more of them than
+                the answer; then all of them are read, also where the answer is known.
         """
         started = time.perf_counter()
         fail_abandoned_jobs(self._store)
         self._store.put_job(self._job)
         try:
-            report = self._known_answer(on_progress, started) or self._answer(executor_for, on_progress, started)
+            report = None if on_trials else self._known_answer(on_progress, started)
+            report = report or self._answer(executor_for, on_progress, on_trials, started)
         except Exception as error:
             self._finish(JobState.FAILED, str(error) if isinstance(error, GammonfarmError) else repr(error))
             raise
@@ -224,7 +232,13 @@ class RolloutRun:
         on_progress(Progress(blocks, blocks, blocks, 0, (), Tally.empty(0), 0))
         return self._report(result, started, blocks=(blocks, blocks), trials=(trials, trials))
 
-    def _answer(self, executor_for: Callable[[], Executor], on_progress: OnProgress, started: float) -> RolloutReport:
+    def _answer(
+        self,
+        executor_for: Callable[[], Executor],
+        on_progress: OnProgress,
+        on_trials: Callable[[TallyOf], None] | None,
+        started: float,
+    ) -> RolloutReport:
         question = self._question
         rows = self._read_known()
         before = {series: list(known) for series, known in rows.known.items()}
@@ -254,6 +268,8 @@ class RolloutRun:
             raise InternalError("the executor ended before all trials were there")
         result = make_result(question, rows.tally, race.trials, race.stop)
         self._store.put_result(question.key, result.model_dump_json().encode())
+        if on_trials:
+            on_trials(rows.tally)
         visited = planner.blocks_of(question, TrialRange(0, max(race.trials)))
         wanted = {c.series: TrialRange(0, n) for c, n in zip(question.candidates, race.trials, strict=True)}
         gaps = (gap for series, all_ in wanted.items() for gap in planner.missing_ranges(before[series], all_))

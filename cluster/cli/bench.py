@@ -12,7 +12,7 @@ import typer
 from cluster.cli.options import JsonOption, NetOption, chosen_nets, print_json
 
 if TYPE_CHECKING:
-    from cluster.schemas import BenchReport
+    from cluster.bench.schemas import BenchReport
 
 
 class BenchPart(enum.Enum):

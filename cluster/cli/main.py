@@ -15,7 +15,7 @@ from typing import Any
 
 import typer
 
-from cluster.cli import bench, benchmark, data, match, met, nets, records, rollout, train
+from cluster.cli import bench, benchmark, data, deep, match, met, nets, records, rollout, train
 from engine.errors import GammonfarmError
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("rollout")(rollout.rollout)
+app.command("deep")(deep.deep)
 app.command("evaluate")(data.evaluate)
 app.command("perft")(data.perft)
 app.command("convert")(records.convert)
