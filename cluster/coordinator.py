@@ -11,7 +11,7 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
@@ -19,6 +19,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from cluster import planner
+from cluster.abandoned import fail_abandoned_jobs
 from cluster.executor import Executor
 from cluster.planner import RolloutQuestion
 from cluster.results import make_result
@@ -162,6 +163,103 @@ class _Race:
                 yield task
 
 
+class RolloutSteps:
+    """A rollout taken step by step: what is wanted next, what an output adds, whether the answer is there.
+
+    It starts nothing and reads no clock, so one process can take the steps of many rollouts by turns.
+    """
+
+    def __init__(self, question: RolloutQuestion, store: Store) -> None:
+        """Reads what is known; raises what the store raises."""
+        self.question = question
+        self.computed = 0
+        """Trials counted by `take`, over all candidates."""
+        self._rows = _Rows(question)
+        for candidate in question.candidates:
+            for trials, payload in store.blocks(candidate.series).items():
+                self._rows.add(candidate.series, trials, rows_of(candidate.series, trials, payload))
+        self._before = {series: list(known) for series, known in self._rows.known.items()}
+        self._ran: set[TrialRange] = set()
+        self._race = _Race(question, self._rows)
+        self._race.advance()
+        self._meter = _Meter(self._rows, planner.blocks_of(question))
+
+    @property
+    def finished(self) -> bool:
+        """Whether no more trials are needed."""
+        return self._race.stop is not None
+
+    def tasks(self) -> Iterator[RolloutTask]:
+        """Tasks of the question's block size for as long as something can be needed; see `_Race.tasks`."""
+        return self._race.tasks(self._ran)
+
+    def next_tasks(self, size: int, under_way: Mapping[str, Sequence[TrialRange]]) -> list[RolloutTask]:
+        """The tasks for the first trials that are neither known nor under way, at most `size` of them; [] when nothing
+        is left to hand out.
+
+        Args:
+            under_way: ranges that somebody computes now, by series.
+        """
+        if self._race.stop is not None:
+            return []
+        active = self._race.active
+        taken = {
+            c.series: planner.joined([*self._rows.known[c.series], *under_way.get(c.series, ())])
+            for c in (self.question.candidates[i] for i in active)
+        }
+        whole = TrialRange(0, self.question.trials)
+        gaps = [gap for known in taken.values() for gap in planner.missing_ranges(known, whole)[:1]]
+        if not gaps:
+            return []
+        first = min(gaps).first
+        block = TrialRange(first, min(size, self.question.trials - first))
+        self._ran.update(planner.blocks_of(self.question, block))
+        return planner.missing_tasks(self.question, taken, block, active)
+
+    def take(self, series: str, trials: TrialRange, rows: TrialRows) -> None:
+        """Count trials of one candidate, whoever computed them; twice does no harm. `advance` judges them."""
+        self._rows.add(series, trials, rows)
+
+    def advance(self, computed: int = 0) -> None:
+        """Judge what is complete after some `take`s, by which so many trials were computed here."""
+        self.computed += computed
+        self._race.advance()
+
+    def progress(self) -> Progress:
+        """Where it stands."""
+        return self._meter.read(self._race.active, self._ran, self.computed)
+
+    def result(self) -> RolloutResult:
+        """The exact answer. Raises `InternalError` before it is `finished`."""
+        if self._race.stop is None:
+            raise InternalError("the executor ended before all trials were there")
+        return make_result(self.question, self._rows.tally, self._race.trials, self._race.stop)
+
+    def blocks_counted(self) -> tuple[int, int]:
+        """Blocks that the answer looked at: (all, from the cache)."""
+        visited = planner.blocks_of(self.question, TrialRange(0, max(self._race.trials)))
+        return len(visited), sum(block not in self._ran for block in visited)
+
+    def trials_counted(self) -> tuple[int, int]:
+        """Trials that count, over all candidates: (all, from the cache)."""
+        wanted = {c.series: TrialRange(0, n) for c, n in zip(self.question.candidates, self._race.trials, strict=True)}
+        gaps = (gap for series, all_ in wanted.items() for gap in planner.missing_ranges(self._before[series], all_))
+        total = sum(self._race.trials)
+        return total, total - sum(gap.count for gap in gaps)
+
+
+def rows_of(series: str, trials: TrialRange, payload: bytes) -> TrialRows:
+    """The rows in a stored block. Raises `InternalError` if they are not as many as the range says."""
+    if len(payload) != trials.count * ROW * 4:
+        raise InternalError(f"block {trials} of series {series} has {len(payload)} bytes")
+    return np.frombuffer(payload, dtype="<i4").reshape(trials.count, ROW)
+
+
+def payload_of(rows: TrialRows) -> bytes:
+    """The stored form of rows."""
+    return np.ascontiguousarray(rows, dtype="<i4").tobytes()
+
+
 class RolloutRun:
     """One rollout from question to report."""
 
@@ -225,45 +323,31 @@ class RolloutRun:
 
     def _answer(self, executor_for: Callable[[], Executor], on_progress: OnProgress, started: float) -> RolloutReport:
         question = self._question
-        rows = self._read_known()
-        before = {series: list(known) for series, known in rows.known.items()}
-        race = _Race(question, rows)
-        race.advance()
-        blocks = planner.blocks_of(question)
-        ran: set[TrialRange] = set()
-        executor_name, workers, retries, computed = "none", 0, 0, 0
-        meter = _Meter(rows, blocks)
-        on_progress(meter.read(race.active, ran, computed))
-        if race.stop is None:
+        steps = RolloutSteps(question, self._store)
+        executor_name, workers, retries = "none", 0, 0
+        on_progress(steps.progress())
+        if not steps.finished:
             executor = executor_for()
             executor_name, workers = str(executor.describe().get("executor", "unknown")), executor.workers
-            with closing(executor.map_unordered(rollout_workers(self._nets), race.tasks(ran))) as results:
+            with closing(executor.map_unordered(rollout_workers(self._nets), steps.tasks())) as results:
                 for completed in results:
                     task = completed.task
                     retries += completed.attempts - 1
-                    computed += task.count * len(task.candidates)
-                    self._keep(task, completed.output.rows, rows)
-                    race.advance()
-                    progress = meter.read(race.active, ran, computed)
+                    self._keep(task, completed.output.rows, steps)
+                    steps.advance(computed=task.count * len(task.candidates))
+                    progress = steps.progress()
                     self._job = replace(self._job, blocks_done=progress.blocks_done, updated=time.time())
                     on_progress(progress)
-                    if race.stop is not None:
+                    if steps.finished:
                         break
-        if race.stop is None:
-            raise InternalError("the executor ended before all trials were there")
-        result = make_result(question, rows.tally, race.trials, race.stop)
+        result = steps.result()
         self._store.put_result(question.key, result.model_dump_json().encode())
-        visited = planner.blocks_of(question, TrialRange(0, max(race.trials)))
-        wanted = {c.series: TrialRange(0, n) for c, n in zip(question.candidates, race.trials, strict=True)}
-        gaps = (gap for series, all_ in wanted.items() for gap in planner.missing_ranges(before[series], all_))
-        missing = sum(gap.count for gap in gaps)
-        total = sum(race.trials)
         return self._report(
             result,
             started,
-            blocks=(len(visited), sum(block not in ran for block in visited)),
-            trials=(total, total - missing),
-            computed=computed,
+            blocks=steps.blocks_counted(),
+            trials=steps.trials_counted(),
+            computed=steps.computed,
             executor=executor_name,
             workers=workers,
             retries=retries,
@@ -305,40 +389,8 @@ class RolloutRun:
             timing=Timing(seconds=seconds, trials_per_second=computed / seconds if computed else 0.0),
         )
 
-    def _read_known(self) -> _Rows:
-        rows = _Rows(self._question)
-        for candidate in self._question.candidates:
-            for trials, payload in self._store.blocks(candidate.series).items():
-                if len(payload) != trials.count * ROW * 4:
-                    raise InternalError(f"block {trials} of series {candidate.series} has {len(payload)} bytes")
-                rows.add(candidate.series, trials, np.frombuffer(payload, dtype="<i4").reshape(trials.count, ROW))
-        return rows
-
-    def _keep(self, task: RolloutTask, outputs: tuple[TrialRows, ...], rows: _Rows) -> None:
+    def _keep(self, task: RolloutTask, outputs: tuple[TrialRows, ...], steps: RolloutSteps) -> None:
         trials = TrialRange(task.first, task.count)
-        for series, part in zip(task.series, outputs, strict=True):
-            self._store.put_block(series, trials, np.ascontiguousarray(part, dtype="<i4").tobytes())
-            rows.add(series, trials, part)
-
-
-def fail_abandoned_jobs(store: Store) -> None:
-    """Mark the running jobs of this machine whose process is gone: a kill leaves nobody to do it.
-
-    Only the latest jobs are looked at, so that a long history costs nothing.
-    """
-    for job in store.list_jobs(limit=100):
-        if job.state is not JobState.RUNNING:
-            continue
-        host, _, pid = job.owner.rpartition("/")
-        if host == socket.gethostname() and pid.isdigit() and not _is_alive(int(pid)):
-            store.put_job(replace(job, state=JobState.FAILED, message="its process ended", updated=time.time()))
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass  # somebody else's process, alive
-    return True
+        for series, rows in zip(task.series, outputs, strict=True):
+            self._store.put_block(series, trials, payload_of(rows))
+            steps.take(series, trials, rows)
