@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from pydantic import ValidationError
@@ -23,6 +23,8 @@ from cluster.abandoned import fail_abandoned_jobs
 from cluster.executor import Executor
 from cluster.planner import RolloutQuestion
 from cluster.results import make_result
+from cluster.rollout_progress import Meter
+from cluster.rollout_progress import Progress as Progress
 from cluster.schemas import (
     Provenance,
     RolloutReport,
@@ -41,23 +43,6 @@ from workers.rollout import rollout_workers
 from workers.tasks import RolloutTask
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where a rollout stands."""
-
-    blocks_done: int
-    blocks: int
-    blocks_from_cache: int
-    trials_done: int
-    """Trials that all candidates still in contention have."""
-    active: tuple[int, ...]
-    """Numbers of the candidates still in contention."""
-    tally: Tally
-    """Of these, over these trials."""
-    computed: int
-    """Trials computed in this run, over all candidates."""
 
 
 OnProgress = Callable[[Progress], None]
@@ -87,31 +72,6 @@ class _Rows:
         """Of some candidates over a complete range."""
         parts = [self._rows[self.question.candidates[i].series][trials.first : trials.stop] for i in active]
         return Tally.of(parts, self.question.rules)
-
-
-class _Meter:
-    """What the progress display needs, kept up to date block by block."""
-
-    def __init__(self, rows: _Rows, blocks: Sequence[TrialRange]) -> None:
-        self._rows = rows
-        self._blocks = blocks
-        self._open = dict.fromkeys(blocks)
-        self._next = 0
-        self._active: tuple[int, ...] = ()
-        self._tally = Tally.empty(0)
-
-    def read(self, active: tuple[int, ...], ran: set[TrialRange], computed: int) -> Progress:
-        """The progress with these candidates in contention."""
-        if active != self._active:
-            self._active, self._next, self._tally = active, 0, Tally.empty(len(active))
-        for block in [block for block in self._open if self._rows.complete(active, block)]:
-            del self._open[block]
-        while self._next < len(self._blocks) and self._blocks[self._next] not in self._open:
-            self._tally = self._tally.merge(self._rows.tally(active, self._blocks[self._next]))
-            self._next += 1
-        done = len(self._blocks) - len(self._open)
-        from_cache = done - sum(block not in self._open for block in ran)
-        return Progress(done, len(self._blocks), from_cache, self._tally.trials, active, self._tally, computed)
 
 
 class _Race:
@@ -179,33 +139,45 @@ class RolloutSteps:
             for trials, payload in store.blocks(candidate.series).items():
                 self._rows.add(candidate.series, trials, rows_of(candidate.series, trials, payload))
         self._before = {series: list(known) for series, known in self._rows.known.items()}
+        self._asked = {series: list(known) for series, known in self._rows.known.items()}
         self._ran: set[TrialRange] = set()
         self._race = _Race(question, self._rows)
         self._race.advance()
-        self._meter = _Meter(self._rows, planner.blocks_of(question))
+        self._meter = Meter(self._rows, planner.blocks_of(question))
 
     @property
     def finished(self) -> bool:
         """Whether no more trials are needed."""
         return self._race.stop is not None
 
+    @property
+    def contenders(self) -> int:
+        """Candidates still in contention."""
+        return len(self._race.active)
+
+    def trials_known(self) -> int:
+        """Trials that are there, over all candidates."""
+        limit = self.question.trials
+        return sum(max(min(r.stop, limit) - r.first, 0) for known in self._rows.known.values() for r in known)
+
     def tasks(self) -> Iterator[RolloutTask]:
         """Tasks of the question's block size for as long as something can be needed; see `_Race.tasks`."""
         return self._race.tasks(self._ran)
 
     def next_tasks(self, size: int, under_way: Mapping[str, Sequence[TrialRange]]) -> list[RolloutTask]:
-        """The tasks for the first trials that are neither known nor under way, at most `size` of them; [] when nothing
-        is left to hand out.
+        """The tasks for the first trials that nobody was asked for, at most `size` of them; [] when none are left.
 
         Args:
-            under_way: ranges that somebody computes now, by series.
+            under_way: ranges that others compute now, by series.
         """
         if self._race.stop is not None:
             return []
         active = self._race.active
         taken = {
-            c.series: planner.joined([*self._rows.known[c.series], *under_way.get(c.series, ())])
-            for c in (self.question.candidates[i] for i in active)
+            series: planner.joined([*self._asked[series], *under_way[series]]) if series in under_way else known
+            for series, known in (
+                (c.series, self._asked[c.series]) for c in map(self.question.candidates.__getitem__, active)
+            )
         }
         whole = TrialRange(0, self.question.trials)
         gaps = [gap for known in taken.values() for gap in planner.missing_ranges(known, whole)[:1]]
@@ -213,12 +185,26 @@ class RolloutSteps:
             return []
         first = min(gaps).first
         block = TrialRange(first, min(size, self.question.trials - first))
-        self._ran.update(planner.blocks_of(self.question, block))
-        return planner.missing_tasks(self.question, taken, block, active)
+        # Whole blocks of the question, which is what provenance counts in.
+        edge, whole_block = first - first % self.question.block, self.question.block
+        stop = min(-(-block.stop // whole_block) * whole_block, self.question.trials)
+        self._ran.update(planner.blocks_of(self.question, TrialRange(edge, stop - edge)))
+        tasks = planner.missing_tasks(self.question, taken, block, active)
+        for task in tasks:
+            for series in task.series:
+                self._asked[series] = planner.joined([*self._asked[series], TrialRange(task.first, task.count)])
+        return tasks
+
+    def trials_left(self) -> int:
+        """Trials that nobody was asked for, over the candidates in contention."""
+        known = (self._asked[self.question.candidates[i].series] for i in self._race.active)
+        whole = TrialRange(0, self.question.trials)
+        return sum(gap.count for ranges in known for gap in planner.missing_ranges(ranges, whole))
 
     def take(self, series: str, trials: TrialRange, rows: TrialRows) -> None:
         """Count trials of one candidate, whoever computed them; twice does no harm. `advance` judges them."""
         self._rows.add(series, trials, rows)
+        self._asked[series] = planner.joined([*self._asked[series], trials])
 
     def advance(self, computed: int = 0) -> None:
         """Judge what is complete after some `take`s, by which so many trials were computed here."""

@@ -85,6 +85,10 @@ class FairQueue:
     def __contains__(self, job: str) -> bool:
         return job in self._home
 
+    def jobs(self) -> list[str]:
+        """All jobs that are in."""
+        return list(self._home)
+
     def add(self, job: str, client: str, priority: Priority, order: float) -> None:
         """Let a job in; `order` sorts the jobs of one client (rising)."""
         if job in self._home:
