@@ -9,9 +9,14 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from cluster.roster import Assignment
+from engine.errors import InternalError
 from workers.spec import Worker, WorkerSpec
 
 _BUILT = 4
+
+
+class PoolBrokenError(InternalError):
+    """No worker can be had any more, whatever one does: a fresh pool is needed."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,7 @@ class Departure:
 class WorkerPool(Protocol):
     """Workers by name, each of which runs the tasks that it is given in their order.
 
-    Raises `InfrastructureError` when no worker can be had any more, whatever one does.
+    Every method may raise `PoolBrokenError`.
     """
 
     def members(self) -> set[str]:

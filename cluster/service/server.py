@@ -1,0 +1,83 @@
+"""The process that serves the API."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import uvicorn
+
+from cluster.farm.desk import Desk
+from cluster.redis_ledger import open_ledger
+from cluster.service.app import create_app
+from cluster.service.auth import Tokens, is_loopback
+from cluster.service.limits import load_limits
+from cluster.settings import Settings
+from engine.errors import InfrastructureError, InputError
+
+_GRACE = 5
+
+
+def tokens_of_environment() -> Tokens:
+    """The tokens of GAMMONFARM_TOKENS_FILE and GAMMONFARM_TOKENS.
+
+    Raises:
+        InputError: a file that can't be read, a line that is none.
+    """
+    file = os.environ.get("GAMMONFARM_TOKENS_FILE")
+    return Tokens(Path(file) if file else None, os.environ.get("GAMMONFARM_TOKENS", ""))
+
+
+def check_exposure(host: str, tokens: Tokens) -> None:
+    """
+    Raises:
+        InputError: others could reach an API that asks for no token.
+    """
+    if not tokens.required and not is_loopback(host):
+        raise InputError("host", host, "127.0.0.1 (or tokens: gammonfarm tokens new, GAMMONFARM_TOKENS_FILE)")
+
+
+def serve_api(settings: Settings, host: str, port: int, stop: threading.Event) -> None:
+    """Serve until told to stop.
+
+    Raises:
+        InputError: an address that is not this machine's without tokens. InfrastructureError: Redis is away, the port
+            is taken.
+    """
+    tokens = tokens_of_environment()
+    check_exposure(host, tokens)
+    with open_ledger(settings) as ledger:
+        config = uvicorn.Config(
+            create_app(ledger, Desk(), tokens, load_limits()),
+            host=host,
+            port=port,
+            access_log=False,  # would write queries, and a line for every request
+            log_config=None,
+            server_header=False,
+            timeout_graceful_shutdown=_GRACE,
+            timeout_keep_alive=30,
+            h11_max_incomplete_event_size=16 * 1024,
+            backlog=4096,
+        )
+        server = _Server(config)
+        watcher = threading.Thread(target=_stop_when, args=(stop, server), daemon=True)
+        watcher.start()
+        try:
+            server.run()
+        except SystemExit as error:
+            raise InfrastructureError(f"the API can't listen on {host}:{port}") from error
+        if not server.started:
+            raise InfrastructureError(f"the API can't listen on {host}:{port}")
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to us."""
+
+    def install_signal_handlers(self) -> None:
+        """Ours are installed already."""
+
+
+def _stop_when(stop: threading.Event, server: uvicorn.Server) -> None:
+    stop.wait()
+    server.should_exit = True
