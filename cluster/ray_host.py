@@ -49,10 +49,13 @@ class CoordinatorActor:
         while not self._stop.is_set():
             try:
                 host_farm(load_settings(), RayPool, self._stop)
-            except InfrastructureError as error:
-                self._problem = str(error)
-                log.warning("coordinator: %s", error)
+            except Exception as error:
+                # Whatever it was: the truth is in Redis, and a fresh coordinator begins from there.
+                self._problem = first_line(error)
+                log.exception("the coordinator begins anew")
                 self._stop.wait(_LOOK)
+            else:
+                self._problem = None
 
     def alive(self) -> str:
         """What its thread says of itself; "" while all is well."""

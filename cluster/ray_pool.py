@@ -53,12 +53,7 @@ class RayPool:
     """See `WorkerPool`. Ray must be up in this process; ends only its own actors."""
 
     def __init__(self) -> None:
-        self._class = ray.remote(WorkerActor).options(
-            num_cpus=1,
-            max_restarts=0,
-            max_task_retries=0,
-            runtime_env={"env_vars": ONE_THREAD},
-        )
+        self._class = ray.remote(WorkerActor)
         self._members: dict[str, _Member] = {}
         self._gone: OrderedDict[str, Departure] = OrderedDict()
         self._weights: OrderedDict[str, Any] = OrderedDict()
@@ -190,7 +185,14 @@ class RayPool:
     def _add(self, node: str, now: float) -> None:
         self._made += 1
         strategy = NodeAffinitySchedulingStrategy(node_id=node, soft=False)
-        actor = self._class.options(scheduling_strategy=strategy).remote()
+        actor = self._class.options(
+            num_cpus=1,
+            max_restarts=0,
+            max_task_retries=0,
+            # Nodes of a cluster that we did not start must be told.
+            runtime_env={"env_vars": ONE_THREAD},
+            scheduling_strategy=strategy,
+        ).remote()
         name = f"{node[:8]}/{self._made}"
         self._members[name] = _Member(name, node, actor, now, ping=actor.identity.remote(), pinged=now)
 

@@ -17,8 +17,11 @@ from typing import Any
 MAX_KILLS = 3
 """Workers that a task may kill before it is given up."""
 
-LEASE_FLOOR = 120.0
-"""Seconds that a task may take at least: the first one on a worker also compiles kernels and opens databases."""
+LEASE_FLOOR = 300.0
+"""Seconds that a task may take at least."""
+FIRST_LEASE = 1800.0
+"""The same for the first tasks of a worker, which also compile kernels and build databases."""
+_FIRST_TASKS = 3
 LEASE_FACTOR = 30.0
 """Times by which a task may be slower than expected before its worker counts as hung."""
 DEPTH = 2
@@ -121,7 +124,8 @@ class Roster:
     def assign(self, worker: WorkerState, assignment: Assignment, now: float) -> None:
         """Hand over a task; its lease begins when the one before it should be done."""
         before = max((a.deadline for a in worker.held), default=now)
-        assignment.deadline = max(before, now) + max(LEASE_FLOOR, LEASE_FACTOR * assignment.expected)
+        least = LEASE_FLOOR if worker.done >= _FIRST_TASKS else FIRST_LEASE
+        assignment.deadline = max(before, now) + max(least, LEASE_FACTOR * assignment.expected)
         worker.held.append(assignment)
         if assignment.job is None and worker.standing is Standing.NEW:
             worker.standing = Standing.PROVING

@@ -255,7 +255,7 @@ def test_a_worker_that_hangs_is_given_up_and_its_task_runs_elsewhere() -> None:
     for _ in range(5):
         stage.step()
     assert stage.farm.crew.roster.held() > 0
-    stage.step(seconds=1000.0)
+    stage.step(seconds=10_000.0)
     pool.wait = wait  # type: ignore[method-assign]
     stage.finish()
     assert pool.deaths > 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.roster import DEPTH, LEASE_FLOOR, MAX_KILLS, Assignment, Roster, Standing
+from cluster.roster import DEPTH, FIRST_LEASE, LEASE_FLOOR, MAX_KILLS, Assignment, Roster, Standing
 
 
 def work(job: str = "job", expected: float = 2.0) -> Assignment:
@@ -110,10 +110,19 @@ def test_a_node_that_was_taken_away_blames_nobody() -> None:
 
 def test_a_silent_worker_is_overdue_after_its_lease_and_a_waiting_task_does_not_count() -> None:
     roster = ready("w")
+    roster.workers["w"].done = 10
     for _ in range(2):
         roster.assign(roster.workers["w"], work(), 1000.0)
     assert roster.overdue(1000.0 + LEASE_FLOOR - 1) == []
     assert roster.overdue(1000.0 + LEASE_FLOOR + 1) == ["w"]
+
+
+def test_the_first_tasks_of_a_worker_may_take_longer_because_they_compile() -> None:
+    roster = Roster()
+    roster.meet({"w"}, 0.0)
+    roster.assign(roster.workers["w"], golden(), 0.0)
+    assert roster.overdue(FIRST_LEASE - 1) == []
+    assert roster.overdue(FIRST_LEASE + 1) == ["w"]
 
 
 @given(st.lists(st.tuples(st.sampled_from("madfxrp"), st.integers(0, 4)), max_size=80))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from pathlib import Path
@@ -9,12 +10,15 @@ from pathlib import Path
 import uvicorn
 
 from cluster.farm.desk import Desk
+from cluster.farm.registry import Kinds
 from cluster.redis_ledger import open_ledger
 from cluster.service.app import create_app
 from cluster.service.auth import Tokens, is_loopback
 from cluster.service.limits import load_limits
 from cluster.settings import Settings
 from engine.errors import InfrastructureError, InputError
+
+log = logging.getLogger(__name__)
 
 _GRACE = 5
 
@@ -47,9 +51,11 @@ def serve_api(settings: Settings, host: str, port: int, stop: threading.Event) -
     """
     tokens = tokens_of_environment()
     check_exposure(host, tokens)
+    desk = Desk()
+    threading.Thread(target=_warm_up, args=(desk,), name="warm up", daemon=True).start()
     with open_ledger(settings) as ledger:
         config = uvicorn.Config(
-            create_app(ledger, Desk(), tokens, load_limits()),
+            create_app(ledger, desk, tokens, load_limits()),
             host=host,
             port=port,
             access_log=False,  # would write queries, and a line for every request
@@ -69,6 +75,15 @@ def serve_api(settings: Settings, host: str, port: int, stop: threading.Event) -
             raise InfrastructureError(f"the API can't listen on {host}:{port}") from error
         if not server.started:
             raise InfrastructureError(f"the API can't listen on {host}:{port}")
+
+
+def _warm_up(desk: Desk) -> None:
+    """Load the net, build or open the databases, compile: so that the first client need not wait for it."""
+    try:
+        for kind in Kinds():
+            kind.key(kind.request.model_validate(dict(kind.example)), "shipped", desk)
+    except Exception as error:
+        log.warning("not warmed up: %s", error)  # the first submission says it to its client
 
 
 class _Server(uvicorn.Server):
