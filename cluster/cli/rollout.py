@@ -73,7 +73,7 @@ def rollout(
 
     Finished blocks are kept: the same command again answers from the cache, more --trials only adds what is missing.
     """
-    from cluster.cli import render
+    from cluster.cli import remote, render
     from cluster.coordinator import RolloutRun
     from cluster.planner import plan
     from cluster.redis_store import open_store
@@ -81,6 +81,7 @@ def rollout(
     from cluster.settings import load_settings
     from cluster.tracking import track_rollout
     from engine.evaluator import Evaluator
+    from engine.ids import parse_position
 
     check_workers(workers)
     request = parse_request(
@@ -104,6 +105,14 @@ def rollout(
             "rules": rules,
         },
     )
+    if remote.farm_is_named() and executor is not ExecutorName.INLINE:
+        report = remote.roll_out(request, net)
+        if json:
+            print_json(report)
+        else:
+            render.show_board(parse_position(position))
+            render.show_rollout(report)
+        return
     settings = load_settings()
     chosen = chosen_nets(net, rules)
     question = plan(request, Evaluator(chosen))
