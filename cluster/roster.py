@@ -92,6 +92,7 @@ class Roster:
         # Ready workers by the number of tasks they hold, and those to be proved: a farm of thousands is never searched.
         self._room: tuple[dict[str, WorkerState], ...] = tuple({} for _ in range(DEPTH))
         self._unproved: dict[str, WorkerState] = {}
+        self._ready: set[str] = set()
 
     def meet(self, names: set[str], now: float) -> set[str]:
         """Note who is there; returns those who have gone."""
@@ -114,11 +115,15 @@ class Roster:
         for room in self._room:
             room.pop(worker.name, None)
         self._unproved.pop(worker.name, None)
+        self._ready.discard(worker.name)
         if self.workers.get(worker.name) is not worker:
             return
         if worker.standing is Standing.NEW:
             self._unproved[worker.name] = worker
-        elif worker.standing is Standing.READY and len(worker.held) < DEPTH and not worker.alone:
+        elif worker.standing is Standing.READY:
+            self._ready.add(worker.name)
+            if len(worker.held) >= DEPTH or worker.alone:
+                return
             self._room[len(worker.held)][worker.name] = worker
 
     def assign(self, worker: WorkerState, assignment: Assignment, now: float) -> None:
@@ -209,7 +214,7 @@ class Roster:
 
     def ready(self) -> int:
         """Workers that may work."""
-        return sum(w.standing is Standing.READY for w in self.workers.values())
+        return len(self._ready)
 
     def held(self) -> int:
         """Tasks under way."""

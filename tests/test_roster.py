@@ -147,6 +147,7 @@ def test_whatever_happens_only_ready_workers_with_room_are_offered(steps: list[t
             roster.suspect(name)
     offered = roster.idle()
     able = [w for w in roster.workers.values() if w.standing is Standing.READY and len(w.held) < DEPTH and not w.alone]
+    assert roster.ready() == sum(w.standing is Standing.READY for w in roster.workers.values())
     assert (offered is None) == (not able)
     assert offered is None or offered in able
     assert set(map(id, roster.to_prove())) == {

@@ -271,7 +271,8 @@ class Farm:
             for other in self._sharers.get(series, set()) - {job}:
                 others.setdefault(series, []).extend(self._active[other].ranges().get(series, []))
         try:
-            piece = active.next(max(self.crew.roster.ready(), 1), others)
+            # Its part of the workers: the last blocks of a job are cut for as many.
+            piece = active.next(self.crew.roster.ready() // len(self._active) or 1, others)
         except Exception as error:
             self._end(job, JobState.FAILED, *_failure(error))
             return None
