@@ -94,9 +94,14 @@ class Hub:
             try:
                 events, mark = self._ledger.feed(mark, wait=_WAIT if mark is not None else 0.0)
             except InfrastructureError as error:
-                log.warning("the feed is away: %s", error)
+                if not self._stop.is_set():
+                    log.warning("the feed is away: %s", error)
                 self._stop.wait(_WAIT)
                 continue
+            except Exception:
+                if self._stop.is_set():
+                    return  # the connection was closed under us
+                raise
             with self._lock:
                 for event in events:
                     for watch in self._watches.get(event.job, ()):
