@@ -120,8 +120,8 @@ class RayPool:
 
     def _settle(self, member: _Member, ref: Any) -> Outcome | None:
         assignment = member.tasks.get(ref)
-        if assignment is None:
-            return None
+        if assignment is None or self._members.get(member.name) is not member:
+            return None  # buried already, for another of its tasks
         try:
             reply: Reply = ray.get(ref)
         except ray_errors.TaskCancelledError as error:
