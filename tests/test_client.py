@@ -68,7 +68,7 @@ def test_the_client_submits_watches_and_reads(service: Service, client: Client) 
     longer = client.extend(accepted.job.id, trials=72)
     assert client.wait(longer.job.id).result["candidates"][0]["trials"] == 72
     assert {kind.name.value for kind in client.kinds()} == {"rollout", "evaluate", "train"}
-    assert client.status().jobs_done >= 1
+    assert client.status().coordinator == "test"
 
 
 def test_the_client_cancels_and_moves(service: Service, client: Client) -> None:
