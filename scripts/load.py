@@ -27,6 +27,8 @@ from scripts.chaos import free_port, shared_kernels
 
 BEAR_OFF = "XGID=-AA" + "-" * 20 + "aa-:0:0:1:21:0:0:0:0:10"
 
+PROBLEM = "XGID=--ABBBC-B---eB---c-cbb--A-:0:0:1:56:0:0:0:0:10"
+
 
 def question(number: int) -> dict[str, Any]:
     """A rollout of a few milliseconds."""
@@ -45,6 +47,7 @@ class Crowd:
         self.streams = 0
         self.streams_ended = 0
         self.most_streams = 0
+        self.events = 0
 
     async def run(self) -> None:
         """All at once."""
@@ -54,7 +57,7 @@ class Crowd:
             self._http = http
             # One long job that all streams follow, until it is cancelled after everything else.
             long = question(0) | {"priority": "bulk"}
-            long["request"] |= {"trials": 1_000_000}
+            long["request"] |= {"position": PROBLEM, "plays": ["24/13"], "trials": 1_000_000}
             job = (await http.post("/v1/jobs", json=long)).json()["job"]["id"]
             watchers = [asyncio.create_task(self._watch(job)) for _ in range(o.streams)]
             while self.streams < o.streams:
@@ -91,8 +94,8 @@ class Crowd:
         async with self._http.stream("GET", f"/v1/jobs/{job}/events", timeout=None) as stream:
             self.streams += 1
             async for line in stream.aiter_lines():
-                if line.startswith("event: cancelled"):
-                    self.streams_ended += 1
+                self.events += line.startswith("event:")
+        self.streams_ended += 1
 
 
 def main() -> int:
@@ -134,6 +137,7 @@ def main() -> int:
         "created": crowd.created,
         "done": states.get("done", 0),
         "streams_at_once": crowd.most_streams,
+        "events_streamed": crowd.events,
         "streams_ended": crowd.streams_ended,
         "submit_ms": {p: round(1000 * waits[min(int(len(waits) * p / 100), len(waits) - 1)], 1) for p in (50, 90, 99)},
         "rate": options.rate,

@@ -374,7 +374,7 @@ def test_a_stream_goes_on_after_the_last_event_that_was_seen(service: Service) -
 
 
 def test_a_stream_hears_of_what_the_feed_did_not_tell(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cluster.service.streams._LOOK_AGAIN", 0.05)
+    monkeypatch.setattr("cluster.service.streams._HEARTBEAT", 0.05)
     monkeypatch.setattr(service.app.state.shared.hub._ledger, "feed", lambda mark, wait=0.0: ([], "0"))
     job = service.submit()["job"]["id"]
     service.work_beside()

@@ -27,7 +27,7 @@ router = APIRouter(prefix="/v1", tags=["batches"])
 
 BatchId = Annotated[str, Path(pattern=BATCH_ID, description="Id of a batch.")]
 _CHUNK = 500
-_LOOK_AGAIN = 5.0
+_LOOK_AGAIN = 15.0
 _UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "No such batch"}}
 
 

@@ -7,6 +7,7 @@ import contextlib
 import logging
 import threading
 from collections.abc import AsyncIterator, Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -19,8 +20,8 @@ from engine.errors import InfrastructureError
 log = logging.getLogger(__name__)
 
 _HEARTBEAT = 15.0
-_LOOK_AGAIN = 5.0
 _WAIT = 1.0
+_TEXTS = 2_000
 
 
 class Watch:
@@ -115,7 +116,6 @@ async def job_events(hub: Hub, ledger: Ledger, job: str, after: int) -> AsyncIte
     with hub.watch((job,)) as watch:
         last = after
         gap = True
-        quiet = 0.0
         while True:
             fresh: list[Event] = []
             if gap:
@@ -124,14 +124,10 @@ async def job_events(hub: Hub, ledger: Ledger, job: str, after: int) -> AsyncIte
                     # A long history comes in pages.
                     gap = len(fresh) >= 1000
             if not fresh:
-                told = await watch.next(_LOOK_AGAIN)
+                told = await watch.next(_HEARTBEAT)
                 if told is None:
-                    # The feed forgets after a while: look for what it may have dropped.
-                    gap = True
-                    quiet += _LOOK_AGAIN
-                    if quiet >= _HEARTBEAT:
-                        quiet = 0.0
-                        yield None
+                    gap = True  # the feed forgets after a while: look for what it may have dropped
+                    yield None
                     continue
                 if told.number > last + 1:
                     gap = True
@@ -139,7 +135,7 @@ async def job_events(hub: Hub, ledger: Ledger, job: str, after: int) -> AsyncIte
                 fresh = [told]
             for event in fresh:
                 if event.number > last:
-                    last, quiet = event.number, 0.0
+                    last = event.number
                     yield event
                     if event.kind.is_final:
                         return
@@ -147,8 +143,25 @@ async def job_events(hub: Hub, ledger: Ledger, job: str, after: int) -> AsyncIte
 
 def sse(event: Event | None) -> str:
     """An event as text of a server-sent stream; a comment that keeps the connection open for None."""
-    if event is None:
-        return ": still here\n\n"
+    return ": still here\n\n" if event is None else _text_of(_Once(event))
+
+
+class _Once:
+    """An event that is equal to others by its job and number: many streams of one job share one text."""
+
+    def __init__(self, event: Event) -> None:
+        self.event = event
+
+    def __hash__(self) -> int:
+        return hash((self.event.job, self.event.number))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Once) and self.event == other.event
+
+
+@lru_cache(_TEXTS)
+def _text_of(once: _Once) -> str:
+    event = once.event
     return f"id: {event.number}\nevent: {event.kind.value}\ndata: {event_view(event).model_dump_json()}\n\n"
 
 
