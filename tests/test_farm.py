@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -30,6 +31,7 @@ from cluster.schemas import RolloutRequest
 from cluster.store import JobKind, JobState, MemoryStore
 from engine.errors import InputError
 from engine.evaluator import Evaluator, Nets
+from training.positions import ShardTask
 from workers.golden import GoldenTask
 from workers.tasks import RolloutTask
 
@@ -424,3 +426,28 @@ def test_the_status_says_why_workers_are_idle() -> None:
     busy = [said() for _ in range(4)][-1]
     assert (busy.idle, busy.workers_busy, busy.jobs_running) == ("", 2, 1)
     assert busy.blocks > 0
+
+
+# --- training --------------------------------------------------------------------------------------------------------
+
+
+def test_a_training_is_a_job_whose_shards_the_workers_make(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cluster.farm.train_job.data_home", lambda: tmp_path)
+    results = []
+    for pool in (ToyPool(2), InlinePool()):
+        stage = Stage(pool=pool)
+        job = stage.submit(kind="train", recipe="quick", generations=2, games_per_shard=4, width=32)
+        deadline = time.monotonic() + 120
+        while stage.ledger._open and time.monotonic() < deadline:
+            time.sleep(0.01)
+            stage.step(seconds=1.1)
+        assert stage.state(job) is JobState.DONE, stage.ledger._jobs[job].message
+        results.append(json.loads(stage.answer(job) or b""))
+        (folder,) = (tmp_path / "runs").iterdir()
+        assert (folder / "quick.safetensors").exists()
+        folder.rename(tmp_path / f"run {len(results)}")
+        if isinstance(pool, ToyPool):
+            assert sum(isinstance(task, ShardTask) for task in pool.ran) == 4
+    # The same bits from two workers in any order as from one.
+    assert results[0] == results[1]
+    assert (results[0]["generations"], results[0]["games"]) == (2, 16)

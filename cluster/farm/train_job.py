@@ -113,14 +113,14 @@ class FarmProducer:
     def make(self, nets: Nets, tasks: Iterable[ShardTask]) -> Iterator[Made]:
         """See `Producer`."""
         spec = shard_workers(nets)
-        open_tasks: set[ShardTask] = set()
+        open_shards: set[tuple[int, int]] = set()
         for task in tasks:
-            open_tasks.add(task)
+            open_shards.add((task.generation, task.index))
             self._ready.put(Piece(spec, task, 1))
-        while open_tasks and not self._closed.is_set():
+        while open_shards and not self._closed.is_set():
             made = self._answers.get()
-            if made is not None and made.task in open_tasks:
-                open_tasks.remove(made.task)
+            if made is not None and (made.task.generation, made.task.index) in open_shards:
+                open_shards.remove((made.task.generation, made.task.index))
                 yield made
 
     def close(self) -> None:
