@@ -36,7 +36,7 @@ from cluster.store import JobKind, JobRecord, JobState, Store, TrialRange
 from cluster.versions import versions
 from engine.errors import GammonfarmError, InternalError
 from engine.evaluator import Nets
-from engine.rollout import RESULT_VERSION, ROW, TrialRows
+from engine.rollout import RESULT_VERSION, TrialRows
 from engine.stopping import StopReason, judge
 from engine.tally import Tally
 from workers.rollout import rollout_workers
@@ -53,7 +53,8 @@ class _Rows:
 
     def __init__(self, question: RolloutQuestion) -> None:
         self.question = question
-        self._rows = {c.series: np.zeros((question.trials, ROW), dtype=np.int32) for c in question.candidates}
+        shape = (question.trials, question.settings.row)
+        self._rows = {c.series: np.zeros(shape, dtype=np.int32) for c in question.candidates}
         self.known: dict[str, list[TrialRange]] = {c.series: [] for c in question.candidates}
         """What is there, by series: rising ranges that neither overlap nor touch."""
 
@@ -137,7 +138,7 @@ class RolloutSteps:
         self._rows = _Rows(question)
         for candidate in question.candidates:
             for trials, payload in store.blocks(candidate.series).items():
-                self._rows.add(candidate.series, trials, rows_of(candidate.series, trials, payload))
+                self._rows.add(candidate.series, trials, rows_of(question, candidate.series, trials, payload))
         self._before = {series: list(known) for series, known in self._rows.known.items()}
         self._asked = {series: list(known) for series, known in self._rows.known.items()}
         self._ran: set[TrialRange] = set()
@@ -234,11 +235,12 @@ class RolloutSteps:
         return total, total - sum(gap.count for gap in gaps)
 
 
-def rows_of(series: str, trials: TrialRange, payload: bytes) -> TrialRows:
+def rows_of(question: RolloutQuestion, series: str, trials: TrialRange, payload: bytes) -> TrialRows:
     """The rows in a stored block. Raises `InternalError` if they are not as many as the range says."""
-    if len(payload) != trials.count * ROW * 4:
+    row = question.settings.row
+    if len(payload) != trials.count * row * 4:
         raise InternalError(f"block {trials} of series {series} has {len(payload)} bytes")
-    return np.frombuffer(payload, dtype="<i4").reshape(trials.count, ROW)
+    return np.frombuffer(payload, dtype="<i4").reshape(trials.count, row)
 
 
 def payload_of(rows: TrialRows) -> bytes:

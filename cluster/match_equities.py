@@ -79,7 +79,7 @@ def score_report(met: MatchEquityTable, match: MatchState) -> MetScoreReport:
     return MetScoreReport(
         met=describe(met),
         crawford=match.crawford,
-        post_crawford=match.post_crawford,
+        post_crawford=match.post_crawford and met.cube,
         cube=match.cube_value,
         own=_side(met, match, own),
         opponent=_side(met, match.flip(), opponent),
@@ -119,7 +119,7 @@ def compute_table(
     if not 1 <= length <= MAX_AWAY:
         raise InputError("length", length, f"a whole number from 1 to {MAX_AWAY}")
     started = time.perf_counter()
-    found = estimate_chances(nets, open_databases(), settings, trials, progress)
+    found = estimate_chances(nets, open_databases().arrays, settings, trials, progress)
     try:
         path.write_text(_as_toml(found, nets, settings, length), encoding="utf-8")
     except OSError as error:

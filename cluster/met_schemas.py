@@ -56,6 +56,7 @@ class MetScoreReport(Model):
     met: MetInfo
     crawford: bool
     post_crawford: bool
+    """Never without a cube, where no game is special."""
     cube: int
     own: SideStakes
     """Of the side that was named first."""

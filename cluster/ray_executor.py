@@ -59,8 +59,10 @@ _OBJECT_STORE_LEAST = 78 * _MEBI  # Ray refuses less
 _READY_TIMEOUT = 90.0
 _CONNECT_TIMEOUT = 3.0
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-# Ray's own threads would each keep a heap.
+# Ray's own threads would each keep a heap; and what building a worker needs would stay in it, were the tables not given
+# back one by one (glibc raises this threshold as it goes, unless it is set).
 ONE_THREAD["MALLOC_ARENA_MAX"] = "2"
+ONE_THREAD["MALLOC_MMAP_THRESHOLD_"] = str(1 << 17)
 _WORKER_LOST = (
     ray_errors.RayActorError,
     ray_errors.WorkerCrashedError,

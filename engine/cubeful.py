@@ -19,6 +19,7 @@ from engine.kernels.network import ONE
 from engine.kernels.play import MOST_PLAYS, ROLLS, Engine, rank_roll
 from engine.match import MatchState
 from engine.met import MatchEquityTable
+from engine.scoring import may_double
 from engine.search import MoveFilter, check_level
 
 MEMORY_SLOTS = 1 << 12
@@ -33,6 +34,8 @@ class CubeValues:
     """int64[5] in 1/2**20: the five probabilities, the cube staying where it is."""
     rolling: NDArray[np.int64]
     """int64[S] in 1/2**30: what it is worth to roll now, in the first states of the question."""
+    may_double: bool = True
+    """Whether the rules let the player on roll double now."""
 
     @property
     def no_double(self) -> int:
@@ -42,7 +45,7 @@ class CubeValues:
     @property
     def can_double(self) -> bool:
         """Whether doubling is possible and of any use."""
-        return bool(self.question.game.taken[0, 0] != NONE)
+        return self.may_double and bool(self.question.game.taken[0, 0] != NONE)
 
     @property
     def taken(self) -> int:
@@ -62,7 +65,7 @@ class CubeValues:
     @property
     def best(self) -> int:
         """With the better of doubling and rolling."""
-        return int(before_roll_value(self.rolling, self.question.game))
+        return int(before_roll_value(self.rolling, self.question.game)) if self.may_double else self.no_double
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +137,7 @@ class CubefulEvaluator:
         outcome, rolling = self._values(flip(board), match, level)
         win, gammon, backgammon, lose_gammon, lose_backgammon = outcome.tolist()
         own = np.array([ONE - win, lose_gammon, lose_backgammon, gammon, backgammon], dtype=np.int64)
-        return CubeValues(question, own, rolling)
+        return CubeValues(question, own, rolling, may_double(match, board))
 
     def rank_plays(
         self,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board import Board, make_board
+from engine.board import CHECKERS, Board, make_board
 from engine.errors import InputError
 
 HIT_AND_RUN_BAN = 1
@@ -70,11 +70,19 @@ class RuleSet:
     forced_bear_off: bool = False
     """While any die not yet played can bear off a checker now, the next step must bear off (reading B: per step, any
     remaining die; steps are filtered before the dice are counted)."""
+    closed_out_passes: bool = False
+    """A player on the bar against a closed board passes without rolling, and may not double in that turn; otherwise
+    he may. No play differs: he can't move either way."""
 
     @property
     def move_flags(self) -> int:
         """Bit set that the legal-plays kernel takes."""
         return HIT_AND_RUN_BAN * self.hit_and_run_ban | FORCED_BEAR_OFF * self.forced_bear_off
+
+    @property
+    def databases_hold(self) -> bool:
+        """Whether the bear-off databases hold: for free bear-off, and for gammons of fifteen checkers a side."""
+        return not self.forced_bear_off and self.start.checkers == CHECKERS
 
     @property
     def utility(self) -> NDArray[np.int64]:
@@ -93,13 +101,11 @@ TAVLA = RuleSet(
     cube=False,
 )
 NACKGAMMON = RuleSet("nackgammon", start=Start.NACKGAMMON)
-HYPERGAMMON = RuleSet("hypergammon", start=Start.HYPERGAMMON, gammon_counts=False, backgammon_counts=False)
-"""Hypergammon in which every win scores one point, as at double match point: the limits on outcomes
-(`engine.kernels.network`) know the gammons of fifteen checkers only.
-"""
+HYPERGAMMON = RuleSet("hypergammon", start=Start.HYPERGAMMON)
 _OPTIONS: dict[str, Callable[[RuleSet], RuleSet]] = {
     "hit-and-run-ban": lambda rules: replace(rules, hit_and_run_ban=True),
     "forced-bear-off": lambda rules: replace(rules, forced_bear_off=True),
+    "closed-out-passes": lambda rules: replace(rules, closed_out_passes=True),
 }
 _NAMED = {rules.name: rules for rules in (INTERNATIONAL, TAVLA, NACKGAMMON, HYPERGAMMON)}
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.board import Board, borne_off
+from engine.board import CHECKERS, Board, borne_off, is_closed_out
 from engine.errors import InputError
 from engine.match import CubeOwner, MatchState, Side
 from engine.position import Offer
@@ -106,18 +106,22 @@ class CubeOffer:
         return CubeOffer(self.match.flip(), offer)
 
 
-def may_double(match: MatchState) -> bool:
-    """Whether the mover may double before his roll (whatever stands on the bar)."""
+def may_double(match: MatchState, board: Board | None = None) -> bool:
+    """Whether the mover may double before his roll: also from the bar, unless he is closed out and the rules let such a
+    player pass without rolling (asked only with the board).
+    """
+    if board is not None and match.rules.closed_out_passes and is_closed_out(board):
+        return False
     return match.cube_in_play and match.cube_owner is not CubeOwner.OPPONENT and 2 * match.cube_value <= match.cube_cap
 
 
-def double(match: MatchState) -> CubeOffer:
+def double(match: MatchState, board: Board | None = None) -> CubeOffer:
     """The mover doubles.
 
     Raises:
         InputError: he may not.
     """
-    if not may_double(match):
+    if not may_double(match, board):
         raise InputError("double", f"cube {match.cube_value} ({match.cube_owner.value})", "a mover who may double")
     return CubeOffer(match.flip())
 
@@ -141,9 +145,9 @@ def win_of(board: Board, rules: RuleSet) -> Win:
         InputError: he still has checkers on the board.
     """
     own_off, other_off = borne_off(board)
-    if own_off != 15:
-        raise InputError("board", f"{15 - own_off} checkers of the mover", "a game that the mover has won")
-    if other_off > 0:
+    if own_off != CHECKERS:
+        raise InputError("board", f"{CHECKERS - own_off} checkers of the mover", "a game that the mover has won")
+    if other_off > CHECKERS - rules.start.checkers:
         return Win.SINGLE
     behind = board[0] < 0 or bool(np.any(board[1:7] < 0))
     return Win.BACKGAMMON if behind and rules.backgammon_counts else Win.GAMMON
@@ -172,7 +176,7 @@ def resignation_levels(match: MatchState, board: Board) -> tuple[Win, ...]:
     and in a match whatever is above the lowest level that wins it for him.
     """
     levels = [Win.SINGLE]
-    if borne_off(board)[0] > 0:
+    if borne_off(board)[0] > CHECKERS - match.rules.start.checkers:
         return tuple(levels)
     for level in (Win.GAMMON, Win.BACKGAMMON):
         below = points_won(match, levels[-1])

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from engine.kernels.network import ACTIVATION_BITS, CLIP_STEPS, DIRECT, LAST, SE
 from engine.kernels.vectors import LANES, SMALL_TILE, TILE
 from engine.memory import on_cache_lines
 from engine.outcome import OUTCOMES
+from engine.whole_file import replacing
 
 FORMAT = "gammonfarm-net-1"
 _STEPS = np.float32(1 << ACTIVATION_BITS)
@@ -117,13 +119,27 @@ def save_net(net: Net, path: Path) -> None:
         "digest": net.digest,
         **net.description,
     }
-    partial = path.with_name(path.name + ".partial")
-    arrays: dict[str, NDArray[np.generic]] = {name: np.ascontiguousarray(a) for name, a in net.arrays.items()}
-    short = np.clip(np.rint(net.arrays["table"] * _STEPS), -(2**15), 2**15 - 1).astype(np.int16)
-    if (short.astype(np.float32) / _STEPS).tobytes() == arrays["table"].astype(np.float32).tobytes():
-        arrays["table"] = short  # nothing is lost, and the file is half as large
-    save_file(arrays, partial, metadata=header)
-    partial.replace(path)
+    with replacing(path) as partial:
+        save_file(packed(net.arrays), partial, metadata=header)
+
+
+def packed(arrays: Arrays) -> dict[str, NDArray[np.generic]]:
+    """The arrays as they are kept and sent: the table as int16 where nothing is lost by it, which makes it half as
+    large.
+    """
+    kept: dict[str, NDArray[np.generic]] = {name: np.ascontiguousarray(a) for name, a in arrays.items()}
+    short = np.clip(np.rint(arrays["table"] * _STEPS), -(2**15), 2**15 - 1).astype(np.int16)
+    if (short.astype(np.float32) / _STEPS).tobytes() == kept["table"].astype(np.float32).tobytes():
+        kept["table"] = short
+    return kept
+
+
+def unpacked(kept: Mapping[str, NDArray[Any]]) -> Arrays:
+    """What `packed` was made from."""
+    arrays = dict(kept)
+    if "table" in arrays and arrays["table"].dtype == np.int16:
+        arrays["table"] = arrays["table"].astype(np.float32) / _STEPS
+    return arrays
 
 
 def load_net(path: Path, kind: NetKind = NetKind.MAIN) -> Net:
@@ -135,9 +151,7 @@ def load_net(path: Path, kind: NetKind = NetKind.MAIN) -> Net:
     try:
         with safe_open(path, framework="numpy") as file:
             header = dict(file.metadata() or {})
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - a file, no dict
-        if "table" in arrays and arrays["table"].dtype == np.int16:
-            arrays["table"] = arrays["table"].astype(np.float32) / _STEPS
+            arrays = unpacked({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118 - a file, no dict
     except (OSError, SafetensorError, ValueError) as error:
         raise InputError("net", path, f"a readable safetensors file ({str(error).splitlines()[0]})") from error
     if header.get("format") != FORMAT:

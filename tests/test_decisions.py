@@ -33,6 +33,7 @@ from engine.match import CubeOwner, MatchState
 from engine.met import load_met
 from engine.position import Offer, Position
 from engine.resignation import resignation
+from engine.rules import rule_set
 from engine.scoring import Win
 
 NETS = Nets(random_net(4))
@@ -252,6 +253,15 @@ def test_a_beaver_by_mistake_is_raccooned_and_that_dropped_at_four_times_the_sta
         CubeAction.TAKE: pytest.approx(-8 * 0.7222, abs=1e-3),
         CubeAction.PASS: -4.0,
     }
+
+
+def test_a_player_who_may_not_double_has_no_cube_to_turn(exact: CubefulEvaluator) -> None:
+    closed_out = make_board([0, 12] + [0] * 17 + [-2] * 6 + [1])
+    passing = replace(SESSION, rules=rule_set("international+closed-out-passes"))
+    free, bound = (exact.before_roll(closed_out, match) for match in (SESSION, passing))
+    assert judge(equities_of(free)).action is not CubeAction.NO_CUBE
+    assert judge(equities_of(bound)).action is CubeAction.NO_CUBE
+    assert bound.best == bound.no_double == free.no_double
 
 
 def test_only_an_offer_can_be_answered(exact: CubefulEvaluator) -> None:

@@ -10,13 +10,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import matches
 
-from engine.board import START, Board
+from engine.board import START, Board, is_closed_out, make_board
 from engine.clock import DELAY_SECONDS, Clock
 from engine.errors import InputError
 from engine.match import CubeOwner, MatchState, Side
 from engine.moves import legal_plays
 from engine.position import Offer, Position
-from engine.rules import HYPERGAMMON, INTERNATIONAL, TAVLA, RuleSet
+from engine.rules import HYPERGAMMON, INTERNATIONAL, TAVLA, RuleSet, rule_set
 from engine.scoring import (
     CubeOffer,
     GameEnd,
@@ -32,6 +32,7 @@ from engine.scoring import (
 )
 
 SESSION = MatchState(beaver=True)
+SINGLE_GAMES = replace(INTERNATIONAL, gammon_counts=False)
 
 
 def won(places: dict[int, int]) -> Board:
@@ -67,6 +68,13 @@ def test_a_loser_who_has_borne_off_one_loses_a_single_game_whatever_is_left_behi
     assert win_of(won({19: 13, 0: 1}), INTERNATIONAL) is Win.SINGLE
 
 
+def test_with_three_checkers_a_side_a_loser_with_all_three_on_the_board_loses_a_gammon() -> None:
+    assert win_of(won({19: 2}), HYPERGAMMON) is Win.SINGLE
+    assert win_of(won({19: 3}), HYPERGAMMON) is Win.GAMMON
+    assert win_of(won({19: 2, 0: 1}), HYPERGAMMON) is Win.BACKGAMMON
+    assert win_of(won({19: 3}), INTERNATIONAL) is Win.SINGLE
+
+
 def test_a_game_that_goes_on_has_no_winner() -> None:
     board = won({19: 15})
     board[3] = 1
@@ -80,7 +88,7 @@ def test_the_cube_multiplies_the_kind_of_win(cube: int, kind: Win, points: int) 
 
 
 @pytest.mark.parametrize(
-    ("rules", "points"), [(INTERNATIONAL, [1, 2, 3]), (TAVLA, [1, 2, 2]), (HYPERGAMMON, [1, 1, 1])]
+    ("rules", "points"), [(INTERNATIONAL, [1, 2, 3]), (TAVLA, [1, 2, 2]), (SINGLE_GAMES, [1, 1, 1])]
 )
 def test_a_rule_set_says_which_kinds_of_win_count(rules: RuleSet, points: list[int]) -> None:
     assert [points_won(MatchState(rules=rules), kind) for kind in Win] == points
@@ -98,6 +106,24 @@ def test_a_take_doubles_the_cube_and_gives_it_to_the_taker_who_alone_may_redoubl
     assert (his.cube_value, his.cube_owner) == (4, CubeOwner.MOVER)
     with pytest.raises(InputError, match=r"cube 4 \(opponent\)"):
         double(his.flip())
+
+
+@pytest.mark.parametrize(("on_bar", "gap", "closed"), [(1, 0, True), (0, 0, False), (2, 20, False)])
+def test_a_closed_out_player_may_double_unless_the_rules_let_him_pass_without_rolling(
+    on_bar: int, gap: int, closed: bool
+) -> None:
+    counts = [0] * 26
+    counts[25], counts[6] = on_bar, 13
+    for point in range(19, 25):
+        counts[point] = -1 if point == gap else -2
+    board = make_board(counts)
+    assert is_closed_out(board) is closed
+    assert may_double(MatchState(), board)
+    passing = MatchState(rules=rule_set("international+closed-out-passes"))
+    assert may_double(passing, board) is not closed
+    if closed:
+        with pytest.raises(InputError, match="a mover who may double"):
+            double(passing, board)
 
 
 def test_the_first_double_passed_costs_one_point() -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from engine.evaluator import Nets
-from engine.weights import NetKind, make_net
+from engine.weights import Arrays, NetKind, make_net, packed, unpacked
 from workers.spec import Weights
 
 
 def weights_of(nets: Nets) -> Weights:
-    """Arrays named `main.*` and `filter.*`."""
-    return {f"{net.kind.value}.{k}": a for net in (nets.main, nets.filter) if net for k, a in net.arrays.items()}
+    """Arrays named `main.*` and `filter.*`, packed as in files."""
+    return {
+        f"{net.kind.value}.{k}": a for net in (nets.main, nets.filter) if net for k, a in packed(net.arrays).items()
+    }
 
 
 def nets_of(weights: Weights) -> Nets:
@@ -19,6 +21,6 @@ def nets_of(weights: Weights) -> Nets:
     return Nets(main, make_net(arrays, kind=NetKind.FILTER) if arrays else None)
 
 
-def _part(weights: Weights, kind: NetKind) -> Weights:
+def _part(weights: Weights, kind: NetKind) -> Arrays:
     prefix = f"{kind.value}."
-    return {name.removeprefix(prefix): array for name, array in weights.items() if name.startswith(prefix)}
+    return unpacked({name.removeprefix(prefix): array for name, array in weights.items() if name.startswith(prefix)})

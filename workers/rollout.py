@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.bearoff import NO_DATABASES, open_databases
-from engine.evaluator import Nets
+from engine.evaluator import IntegerNets, Nets
 from engine.rollout import Roller, RolloutSettings
 from workers.nets import nets_of, weights_of
 from workers.spec import Weights, WorkerSpec
@@ -11,9 +11,11 @@ from workers.tasks import RolloutOutput, RolloutTask
 
 
 class RolloutWorker:
-    """Loads its nets once and answers `RolloutTask`s; opens the bear-off databases when a task first needs them."""
+    """Holds the integer twins of its nets and answers `RolloutTask`s; opens the bear-off databases when a task first
+    needs them.
+    """
 
-    def __init__(self, nets: Nets) -> None:
+    def __init__(self, nets: IntegerNets) -> None:
         self._nets = nets
         self._rollers: dict[int | None, Roller] = {}
 
@@ -33,7 +35,7 @@ class RolloutWorker:
 
 def build_rollout_worker(weights: Weights) -> RolloutWorker:
     """A worker from the arrays of its nets, named `main.*` and `filter.*`."""
-    return RolloutWorker(nets_of(weights))
+    return RolloutWorker(nets_of(weights).integers())
 
 
 def rollout_workers(nets: Nets) -> WorkerSpec[RolloutTask, RolloutOutput]:

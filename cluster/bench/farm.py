@@ -25,7 +25,6 @@ from cluster.roster import Assignment
 from cluster.schemas import Model, RolloutRequest
 from cluster.store import JobKind
 from engine.evaluator import Nets
-from engine.rollout import ROW
 from workers.golden import golden_nets
 from workers.spec import WorkerSpec
 from workers.tasks import RolloutOutput, RolloutTask
@@ -97,7 +96,7 @@ class SimulatedPool:
         while self._under_way and self._under_way[0][0] <= self.now + 0.01:
             _, _, took, worker, assignment = heapq.heappop(self._under_way)
             task: RolloutTask = assignment.task
-            rows = tuple(np.zeros((task.count, ROW), dtype=np.int32) for _ in task.candidates)
+            rows = tuple(np.zeros((task.count, task.settings.row), dtype=np.int32) for _ in task.candidates)
             found.append(Outcome(worker, assignment, RolloutOutput(rows), took))
             self.busy += took
             self.blocks += 1

@@ -25,10 +25,11 @@ def show_table(report: MetTableReport) -> None:
         table.add_row("post-Crawford", *(f"{100 * chance:.2f}" for chance in report.post_crawford))
     out = stdout_console(_HEAD + _COLUMN * length)
     out.print(_title(report.met), markup=False, soft_wrap=True)
-    out.print("chance to win the match in %, by the points that you (rows) and the opponent (columns) need\n")
+    what = "chance to win the match in %, by the points that you (rows) and the opponent (columns) need\n"
+    out.print(what, soft_wrap=True)
     out.print(table)
     if report.post_crawford is not None:
-        out.print("\npost-Crawford: of the side that needs so many points against one that needs one")
+        out.print("\npost-Crawford: of the side that needs so many points against one that needs one", soft_wrap=True)
 
 
 def show_score(report: MetScoreReport) -> None:

@@ -78,7 +78,7 @@ class EvaluateKind:
         rules = rule_set(request.rules)
         position = parse_position(request.position).under(rules)
         if request.met is not None:
-            shipped_name("met", request.met, "met")
+            shipped_name("met", request.met.lower(), "met")
         shipped_name("efficiency", request.efficiency, "cube")
         shipped_name("filter", request.filter, "search")
         if request.cubeless and request.cube is not None:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from cluster import planner
 from cluster.coordinator import RolloutSteps, payload_of, rows_of
-from cluster.farm.desk import Desk
+from cluster.farm.desk import Desk, shipped_name
 from cluster.farm.kinds import Cost, Piece
 from cluster.ledger import Block
 from cluster.planner import RolloutQuestion
@@ -119,7 +119,7 @@ class RolloutJob:
 
     def offer(self, series: str, trials: TrialRange, payload: bytes) -> None:
         """See `JobRun`."""
-        self._steps.take(series, trials, rows_of(series, trials, payload))
+        self._steps.take(series, trials, rows_of(self._question, series, trials, payload))
         self._steps.advance()
 
     def progress(self) -> dict[str, Any]:
@@ -156,6 +156,9 @@ class RolloutJob:
 
 
 def _plan(request: RolloutRequest, net: str, desk: Desk) -> RolloutQuestion:
+    if request.met is not None:
+        request = request.model_copy(update={"met": shipped_name("met", request.met.lower(), "met")})
+    shipped_name("efficiency", request.efficiency, "cube")
     with desk.quiet:
         question = planner.plan(request, desk.evaluator(net, None))
         if question.settings.uses_bearoff:
