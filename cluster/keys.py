@@ -21,6 +21,7 @@ class KeyType(StrEnum):
     SORTED_SET = "zset"
     STREAM = "stream"
     LIST = "list"
+    SET = "set"
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,8 @@ EVENTS = KeyFamily(
 FEED = KeyFamily(PREFIX + "feed", KeyType.STREAM, None, "API, coordinator", "the latest events of all jobs")
 LEASE = KeyFamily(PREFIX + "lease:{name}", KeyType.STRING, 15, "coordinator", "who does a duty that only one may do")
 STATUS = KeyFamily(PREFIX + "status", KeyType.STRING, 60, "coordinator", "what the farm does now, as JSON")
+ASKERS = KeyFamily(PREFIX + "askers:{name}", KeyType.SET, CACHE_TTL, "API", "clients that want the answer of one job")
+PROBE = KeyFamily(PREFIX + "probe", KeyType.STRING, 60, "API", "nothing: written to see whether writing is possible")
 BATCH = KeyFamily(PREFIX + "batch:{name}", KeyType.LIST, CACHE_TTL, "API", "job ids of one batch, in its order")
 
-TABLE = (RESULT, SERIES, JOB, JOB_INDEX, QUESTION, OPEN, ORDER, EVENTS, FEED, LEASE, STATUS, BATCH)
+TABLE = (RESULT, SERIES, JOB, JOB_INDEX, QUESTION, OPEN, ORDER, EVENTS, FEED, LEASE, STATUS, ASKERS, PROBE, BATCH)

@@ -118,6 +118,12 @@ class Ledger(Store, Protocol):
     ) -> bool:
         """End a job. Returns whether this call did it: a job ends once."""
 
+    def leave(self, job_id: str, client: str, now: float) -> int | None:
+        """A client does not want the answer of an open job any more: the job is cancelled when nobody else does.
+
+        Returns how many others still want it; None if this client never asked for it.
+        """
+
     def prioritise(self, job_id: str, priority: Priority, now: float) -> bool:
         """Change the class of an open job; returns whether it is open."""
 
@@ -139,6 +145,12 @@ class Ledger(Store, Protocol):
 
     def release(self, duty: str, owner: str) -> None:
         """Give a duty back, if `owner` has it."""
+
+    def probe(self) -> None:
+        """Try to write. Raises `InfrastructureError` with the reason where that is refused."""
+
+    def tidy(self, most: int = 500) -> int:
+        """Take jobs that are forgotten out of the list of all jobs; looks at the oldest only. Returns how many."""
 
     def put_status(self, status: bytes) -> None:
         """Say what the farm does; forgotten after a minute."""

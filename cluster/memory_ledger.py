@@ -27,7 +27,7 @@ class MemoryLedger(MemoryStore):
         super().__init__()
         self._clock = clock
         self._keep_blocks = keep_blocks
-        self._changed = threading.Condition()
+        self._changed = threading.Condition(threading.RLock())
         self._questions: dict[str, tuple[str, int]] = {}
         self._open: dict[str, int] = {}
         self._order = 0
@@ -37,6 +37,7 @@ class MemoryLedger(MemoryStore):
         self._leases: dict[str, tuple[str, float]] = {}
         self._status: tuple[bytes, float] | None = None
         self._batches: dict[str, list[str]] = {}
+        self._askers: dict[str, set[str]] = {}
 
     def submit(self, submissions: Sequence[Submission], now: float) -> list[Submitted]:
         """See `Ledger`."""
@@ -49,6 +50,7 @@ class MemoryLedger(MemoryStore):
         if job is not None and (
             not job.state.is_final or (job.state is JobState.DONE and submission.key in self._results)
         ):
+            self._askers[latest].add(submission.client)
             return Submitted(latest, created=False)
         number += 1
         name = submission.key if number == 1 else f"{submission.key}-{number}"
@@ -68,6 +70,7 @@ class MemoryLedger(MemoryStore):
             order=self._order,
         )
         self._open[name] = self._order
+        self._askers[name] = {submission.client}
         self._event(name, EventKind.QUEUED, now, {"priority": submission.priority.value, "client": submission.client})
         return Submitted(name, created=True)
 
@@ -105,6 +108,19 @@ class MemoryLedger(MemoryStore):
         said = {"message": message, "code": code} if message or code else {}
         kind = EventKind(state.value)
         return self._step(job_id, (JobState.QUEUED, JobState.RUNNING), kind, now, change, said)
+
+    def leave(self, job_id: str, client: str, now: float) -> int | None:
+        """See `Ledger`."""
+        with self._changed:
+            askers = self._askers.get(job_id, set())
+            if askers and client not in askers:
+                return None
+            if self._jobs[job_id].state.is_final:
+                return max(len(askers) - 1, 0)
+            askers.discard(client)
+            if not askers:
+                self.finish(job_id, JobState.CANCELLED, now, message=f"by {client}", code="cancelled")
+            return len(askers)
 
     def prioritise(self, job_id: str, priority: Priority, now: float) -> bool:
         """See `Ledger`."""
@@ -178,6 +194,13 @@ class MemoryLedger(MemoryStore):
         with self._changed:
             if self._leases.get(duty, ("", 0.0))[0] == owner:
                 del self._leases[duty]
+
+    def probe(self) -> None:
+        """See `Ledger`."""
+
+    def tidy(self, most: int = 500) -> int:
+        """See `Ledger`: nothing is forgotten here."""
+        return 0
 
     def put_status(self, status: bytes) -> None:
         """See `Ledger`."""

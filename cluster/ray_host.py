@@ -36,9 +36,14 @@ _HEAD = "node:__internal_head__"
 
 
 class CoordinatorActor:
-    """The coordinator's process on Ray. Ray starts it again wherever it dies; a thread does the work."""
+    """The coordinator's process on Ray. Ray starts it again wherever it dies; a thread does the work.
 
-    def __init__(self) -> None:
+    Args:
+        variables: of the environment; as an argument and not in the runtime environment, which Ray shows and logs.
+    """
+
+    def __init__(self, variables: dict[str, str]) -> None:
+        os.environ.update(variables)
         start_logging()
         self._stop = threading.Event()
         self._problem: str | None = None
@@ -183,11 +188,11 @@ def watch_coordinator(settings: Settings, stop: threading.Event, own_head: bool)
         "max_restarts": -1,
         "max_concurrency": 4,
         "resources": {_HEAD: 0.001},
-        "runtime_env": {"env_vars": {**ONE_THREAD, **variables}},
+        "runtime_env": {"env_vars": ONE_THREAD},
     }
     while not stop.is_set():
         try:
-            actor = ray.remote(CoordinatorActor).options(**options).remote()
+            actor = ray.remote(CoordinatorActor).options(**options).remote(variables)
             while not stop.is_set():
                 said = ray.get(actor.alive.remote(), timeout=_READY)
                 if said:

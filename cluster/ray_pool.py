@@ -6,6 +6,7 @@ Ray's own retries are off, as in `cluster.ray_executor`: who is to blame for a d
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -16,13 +17,16 @@ from ray import exceptions as ray_errors
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from cluster.farm.pool import Departure, Outcome, PoolBrokenError
+from cluster.probation import Probation
 from cluster.ray_executor import ONE_THREAD, application_error, first_line
 from cluster.roster import Assignment
 from engine.errors import InfrastructureError
-from workers.ray_actor import Reply, WorkerActor
+from workers.ray_actor import Identity, Reply, WorkerActor
+from workers.sources import sources_digest
 from workers.spec import WorkerSpec
 
 _ray: Any = ray
+log = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 1.0
 _PING_SECONDS = 5.0
@@ -60,6 +64,7 @@ class RayPool:
         self._looked = -1e9
         self._nodes: dict[str, int] = {}
         self._made = 0
+        self._probation = Probation()
 
     def members(self) -> set[str]:
         """See `WorkerPool`."""
@@ -104,14 +109,23 @@ class RayPool:
                 with contextlib.suppress(Exception):
                     ray.cancel(ref)
 
-    def kill(self, worker: str) -> None:
+    def kill(self, worker: str, *, broken: str = "") -> None:
         """See `WorkerPool`."""
-        if worker in self._members:
-            self._remove(worker, Departure("it was ended", blame=False))
+        member = self._members.get(worker)
+        if member is not None:
+            if broken:
+                self._probation.failed(member.node, broken, time.monotonic())
+            self._remove(worker, Departure(broken or "it was ended", blame=False))
 
     def describe(self) -> dict[str, Any]:
         """See `WorkerPool`."""
-        return {"executor": "ray", "version": ray.__version__, "nodes": len(self._nodes), "workers": len(self._members)}
+        return {
+            "executor": "ray",
+            "version": ray.__version__,
+            "nodes": len(self._nodes),
+            "workers": len(self._members),
+            "out": {node[:8]: reason for node, reason in self._probation.out(time.monotonic()).items()},
+        }
 
     def close(self) -> None:
         """See `WorkerPool`."""
@@ -152,13 +166,18 @@ class RayPool:
     def _look(self, now: float) -> None:
         """Compare actors with nodes; see which have started and which have died without a task."""
         with _or_broken():
-            self._nodes = self._alive()
+            alive = self._alive()
+        for node in self._nodes.keys() - alive.keys():
+            self._probation.forget(node)
+        self._nodes = alive
         for member in list(self._members.values()):
             if member.node not in self._nodes:
                 self._remove(member.name, Departure("its node is gone", blame=False))
             elif not self._answers(member, now):
                 continue
         for node, cores in self._nodes.items():
+            if self._probation.is_out(node, now):
+                continue
             there = sum(member.node == node for member in self._members.values())
             for _ in range(cores - there):
                 self._add(node, now)
@@ -171,16 +190,25 @@ class RayPool:
             return True
         if ray.wait([member.ping], timeout=0)[0]:
             try:
-                ray.get(member.ping)
+                identity: Identity = ray.get(member.ping)
             except ray_errors.RayError as error:
                 # With tasks, whoever waits for them finds out.
-                self._remove(member.name, Departure(first_line(error), blame=False))
-                return False
+                if member.ready:
+                    self._remove(member.name, Departure(first_line(error), blame=False))
+                    return False
+                return self._refuse(member, f"its worker did not start: {first_line(error)}", now)
+            if identity.sources != sources_digest():
+                return self._refuse(member, f"{identity.host} has another gammonfarm than the coordinator", now)
             member.ping, member.ready = None, True
         elif not member.ready and now - member.started > _START_SECONDS:
-            self._remove(member.name, Departure("it did not start", blame=False))
-            return False
+            return self._refuse(member, f"its worker did not start within {_START_SECONDS:.0f} s", now)
         return True
+
+    def _refuse(self, member: _Member, reason: str, now: float) -> bool:
+        log.warning("node %s is left alone for a while: %s", member.node[:8], reason)
+        self._probation.failed(member.node, reason, now)
+        self._remove(member.name, Departure(reason, blame=False))
+        return False
 
     def _add(self, node: str, now: float) -> None:
         self._made += 1

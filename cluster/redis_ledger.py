@@ -1,7 +1,8 @@
 """The `Ledger` on a Redis-protocol server: every step of a job is one script, so that it happens whole or not at all.
 
 A script that ran but whose answer was lost is run again: submitting and ending are harmless twice, a repeated progress
-event is only one more.
+event is only one more. `#!lua` has a server whose memory is full refuse a script at its beginning; without it, a script
+that begins with EXPIRE would be let through.
 """
 
 from __future__ import annotations
@@ -26,13 +27,15 @@ _PAGE = 200
 _MOST_PAGES = 250
 
 # KEYS: question, result, order, index, open, feed
-# ARGV: key, now, kind, request, client, priority, prefix of jobs, prefix of events, seconds to keep, length of the feed
-_SUBMIT = """
+# ARGV: key, now, kind, request, client, priority, prefixes of jobs, events and askers, seconds to keep, length of feed
+_SUBMIT = """#!lua
 local latest = redis.call('HGET', KEYS[1], 'job')
-redis.call('EXPIRE', KEYS[1], ARGV[9])
+redis.call('EXPIRE', KEYS[1], ARGV[10])
 if latest then
   local state = redis.call('HGET', ARGV[7] .. latest, 'state')
   if state == 'queued' or state == 'running' or (state == 'done' and redis.call('EXISTS', KEYS[2]) == 1) then
+    redis.call('SADD', ARGV[9] .. latest, ARGV[5])
+    redis.call('EXPIRE', ARGV[9] .. latest, ARGV[10])
     return {latest, 0}
   end
 end
@@ -40,7 +43,9 @@ local number = redis.call('HINCRBY', KEYS[1], 'number', 1)
 local id = ARGV[1]
 if number > 1 then id = id .. '-' .. number end
 redis.call('HSET', KEYS[1], 'job', id)
-redis.call('EXPIRE', KEYS[1], ARGV[9])
+redis.call('EXPIRE', KEYS[1], ARGV[10])
+redis.call('SADD', ARGV[9] .. id, ARGV[5])
+redis.call('EXPIRE', ARGV[9] .. id, ARGV[10])
 local order = redis.call('INCR', KEYS[3])
 local job = ARGV[7] .. id
 redis.call('HSET', job, 'id', id, 'kind', ARGV[3], 'state', 'queued', 'request', ARGV[4], 'created', ARGV[2],
@@ -50,24 +55,26 @@ redis.call('ZADD', KEYS[4], ARGV[2], id)
 redis.call('ZADD', KEYS[5], order, id)
 local data = cjson.encode({priority = ARGV[6], client = ARGV[5]})
 redis.call('XADD', ARGV[8] .. id, '1-0', 'kind', 'queued', 'time', ARGV[2], 'data', data)
-redis.call('XADD', KEYS[6], 'MAXLEN', '~', ARGV[10], '*', 'job', id, 'number', 1, 'kind', 'queued', 'time', ARGV[2],
+redis.call('XADD', KEYS[6], 'MAXLEN', '~', ARGV[11], '*', 'job', id, 'number', 1, 'kind', 'queued', 'time', ARGV[2],
   'data', data)
 return {id, 1}
 """
 
-# KEYS: job, events, open, feed
+# KEYS: job, events, open, feed, askers
 # ARGV: id, now, kind of event, data, final (1 or 0), seconds to keep, events to keep, length of the feed,
-#   number of states, states in which the step is possible, then fields and values to set
-_STEP = """
+#   only where nobody asks for the job (1 or 0), number of states, states in which the step is possible, then fields and
+#   values to set
+_STEP = """#!lua
 local state = redis.call('HGET', KEYS[1], 'state')
-local states = tonumber(ARGV[9])
+local states = tonumber(ARGV[10])
 local possible = false
-for i = 10, 9 + states do
+for i = 11, 10 + states do
   if ARGV[i] == state then possible = true end
 end
 if not possible then return 0 end
+if ARGV[9] == '1' and redis.call('SCARD', KEYS[5]) > 0 then return 0 end
 redis.call('HSET', KEYS[1], 'updated', ARGV[2])
-for i = 10 + states, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+for i = 11 + states, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
 local number = redis.call('HINCRBY', KEYS[1], 'events', 1)
 redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[7], number .. '-0', 'kind', ARGV[3], 'time', ARGV[2], 'data', ARGV[4])
 redis.call('XADD', KEYS[4], 'MAXLEN', '~', ARGV[8], '*', 'job', ARGV[1], 'number', number, 'kind', ARGV[3], 'time',
@@ -76,12 +83,23 @@ if ARGV[5] == '1' then
   redis.call('ZREM', KEYS[3], ARGV[1])
   redis.call('EXPIRE', KEYS[1], ARGV[6])
   redis.call('EXPIRE', KEYS[2], ARGV[6])
+  redis.call('EXPIRE', KEYS[5], ARGV[6])
 end
 return number
 """
 
+# KEYS: job, askers; ARGV: client. Returns how many others there are; -1 if the client is none of them. A job that
+# nobody asks for any more is free for all: so that the same call again, after its answer was lost, still ends it.
+_LEAVE = """#!lua
+local askers = redis.call('SCARD', KEYS[2])
+if askers > 0 and redis.call('SISMEMBER', KEYS[2], ARGV[1]) == 0 then return -1 end
+local state = redis.call('HGET', KEYS[1], 'state')
+if state ~= 'queued' and state ~= 'running' then return math.max(askers - 1, 0) end
+return askers - redis.call('SREM', KEYS[2], ARGV[1])
+"""
+
 # KEYS: lease; ARGV: owner, milliseconds (0: give it back)
-_LEASE = """
+_LEASE = """#!lua
 local owner = redis.call('GET', KEYS[1])
 if owner and owner ~= ARGV[1] then return 0 end
 if ARGV[2] == '0' then
@@ -101,6 +119,7 @@ class RedisLedger(RedisStore):
         self._submit = self._client.register_script(_SUBMIT)
         self._step = self._client.register_script(_STEP)
         self._lease = self._client.register_script(_LEASE)
+        self._leave = self._client.register_script(_LEAVE)
 
     def submit(self, submissions: Sequence[Submission], now: float) -> list[Submitted]:
         """See `Ledger`."""
@@ -167,6 +186,17 @@ class RedisLedger(RedisStore):
         states = (JobState.QUEUED, JobState.RUNNING)
         return self._change(job_id, states, EventKind(state.value), now, change, said)
 
+    def leave(self, job_id: str, client: str, now: float) -> int | None:
+        """See `Ledger`."""
+        names = [keys.JOB.key(job_id), keys.ASKERS.key(job_id)]
+        others = int(self._call(lambda: self._leave(names, [client])))
+        if others == 0:
+            change = {"state": JobState.CANCELLED.value, "message": f"by {client}", "code": "cancelled"}
+            said = {"message": f"by {client}", "code": "cancelled"}
+            states = (JobState.QUEUED, JobState.RUNNING)
+            self._change(job_id, states, EventKind.CANCELLED, now, change, said, unasked=True)
+        return None if others < 0 else others
+
     def prioritise(self, job_id: str, priority: Priority, now: float) -> bool:
         """See `Ledger`."""
         said = {"priority": priority.value}
@@ -180,10 +210,13 @@ class RedisLedger(RedisStore):
         now: float,
         change: dict[str, Any],
         said: dict[str, Any],
+        *,
+        unasked: bool = False,
     ) -> bool:
         names = [keys.JOB.key(job_id), keys.EVENTS.key(job_id), keys.OPEN.key(), keys.FEED.key()]
+        names.append(keys.ASKERS.key(job_id))
         values: list[Any] = [job_id, repr(now), kind.value, json.dumps(said), int(kind.is_final)]
-        values += [keys.CACHE_TTL, _EVENTS, _FEED, len(states), *(state.value for state in states)]
+        values += [keys.CACHE_TTL, _EVENTS, _FEED, int(unasked), len(states), *(state.value for state in states)]
         values += [part for item in change.items() for part in item]
         return bool(self._call(lambda: self._step(names, values)))
 
@@ -227,6 +260,24 @@ class RedisLedger(RedisStore):
         """See `Ledger`."""
         self._call(lambda: self._lease([keys.LEASE.key(duty)], [owner, 0]))
 
+    def probe(self) -> None:
+        """See `Ledger`."""
+        self._call(lambda: self._client.set(keys.PROBE.key(), b"", ex=keys.PROBE.ttl))
+
+    def tidy(self, most: int = 500) -> int:
+        """See `Ledger`."""
+        index = keys.JOB_INDEX.key()
+
+        def forgotten() -> list[bytes]:
+            ids = self._client.zrange(index, 0, most - 1)
+            with self._client.pipeline(transaction=False) as pipe:
+                for job in ids:
+                    pipe.exists(keys.JOB.key(job.decode()))
+                return [job for job, there in zip(ids, pipe.execute(), strict=True) if not there]
+
+        gone = self._call(forgotten)
+        return int(self._call(lambda: self._client.zrem(index, *gone))) if gone else 0
+
     def put_status(self, status: bytes) -> None:
         """See `Ledger`."""
         self._call(lambda: self._client.set(keys.STATUS.key(), status, ex=keys.STATUS.ttl))
@@ -257,8 +308,9 @@ class RedisLedger(RedisStore):
 
 def _submission(s: Submission, now: float) -> tuple[list[str], list[Any]]:
     names = [keys.QUESTION.key(s.key), keys.RESULT.key(s.key), keys.ORDER.key(), keys.JOB_INDEX.key(), keys.OPEN.key()]
-    values = [s.key, repr(now), s.kind.value, s.request, s.client, s.priority.value, keys.JOB.key(), keys.EVENTS.key()]
-    return [*names, keys.FEED.key()], [*values, keys.CACHE_TTL, _FEED]
+    values: list[Any] = [s.key, repr(now), s.kind.value, s.request, s.client, s.priority.value]
+    values += [keys.JOB.key(), keys.EVENTS.key(), keys.ASKERS.key(), keys.CACHE_TTL, _FEED]
+    return [*names, keys.FEED.key()], values
 
 
 def _event(job: str, number: int, fields: dict[bytes, bytes]) -> Event:

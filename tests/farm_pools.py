@@ -81,7 +81,7 @@ class ToyPool:
         if worker in self._tasks:
             self._tasks[worker] = deque(item for item in self._tasks[worker] if item[0] is not assignment)
 
-    def kill(self, worker: str) -> None:
+    def kill(self, worker: str, *, broken: str = "") -> None:
         if worker in self._tasks:
             self.die(worker)
 

@@ -137,6 +137,39 @@ def test_neither_racing_nor_cutting_changes_the_bytes(fields: dict[str, Any]) ->
     assert stage.answer(job) == calm(**fields)
 
 
+MATCH = "XGID=-BBB" + "-" * 18 + "bbb-:0:0:1:{dice}:1:2:0:5:10"
+CUBEFUL: list[dict[str, Any]] = [
+    {"position": BEAR_OFF.replace(":21:", ":00:"), "plays": (), "trials": 72},  # no double and double/take
+    {"position": MATCH.format(dice="00"), "plays": (), "trials": 72, "met": "Woolsey"},
+    {"position": MATCH.format(dice="21"), "trials": 72, "race": True, "checkpoint": 36},
+    {"cube": True, "trials": 72, "truncate": 3},
+]
+
+
+@pytest.mark.parametrize("fields", CUBEFUL)
+def test_a_rollout_with_the_cube_has_the_bytes_of_the_command(fields: dict[str, Any]) -> None:
+    stage = Stage(pool=ToyPool(3, seed=7))
+    job = stage.submit(**fields)
+    stage.finish()
+    answer = stage.answer(job)
+    assert answer == calm(**fields)
+    found = json.loads(answer or b"")
+    assert found["cubeful"]
+    assert (found["cube"] is not None) == (len(found["candidates"]) == 2 and found["candidates"][0]["play"] is None)
+
+
+def test_blocks_of_a_rollout_with_the_cube_are_kept_and_reused() -> None:
+    stage = Stage()
+    fields: dict[str, Any] = {"cube": True, "trials": 72}
+    stage.submit(**fields)
+    stage.finish()
+    before = len(stage.pool.ran)
+    longer = stage.submit(**fields | {"trials": 108})
+    stage.finish()
+    assert sum(task.count * len(task.candidates) for task in stage.pool.ran[before:]) == 2 * 36
+    assert stage.answer(longer) == calm(**fields | {"trials": 108})
+
+
 def test_an_evaluation_is_one_task_and_its_answer_is_kept() -> None:
     stage = Stage(pool=InlinePool())
     position = "XGID=-b----E-C---eE---c-e----B-:0:0:1:31:0:0:0:0:10"

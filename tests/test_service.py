@@ -191,6 +191,9 @@ def test_an_evaluation_is_a_job_too(service: Service) -> None:
         (rollout(plays=["1/off 1/off"]), "play"),
         (rollout(trials=0), "request.trials"),
         (rollout(colour="red"), "request.colour"),
+        (rollout(cube=True, met="/etc/passwd"), "met"),
+        (rollout(cube=True, met="x.xml"), "met"),
+        (rollout(cube=True, efficiency="../x.toml"), "efficiency"),
         (rollout() | {"net": "/etc/passwd"}, "net"),
         (rollout() | {"net": "../x.safetensors"}, "net"),
         (rollout() | {"priority": "urgent"}, "priority"),
@@ -263,12 +266,17 @@ def test_while_redis_is_away_the_api_says_so(service: Service) -> None:
     def away(*_: Any, **__: Any) -> Any:
         raise InfrastructureError("redis at redis://:***@farm:6379: Connection refused.")
 
-    service.ledger.submit = service.ledger.ping = away  # type: ignore[method-assign]
+    service.farm.step()
+    assert service.client.get("/v1/status").json()["ledger_problem"] == ""
+    service.ledger.submit = service.ledger.probe = away  # type: ignore[method-assign]
     refused = service.client.post("/v1/jobs", json=rollout())
     problem(refused, 503, "unavailable")
     assert refused.headers["retry-after"]
     assert service.client.get("/ready").status_code == 503
     assert service.client.get("/health").status_code == 200
+    status = service.client.get("/v1/status").json()
+    assert "Connection refused" in status["ledger_problem"]
+    assert status["coordinator"] == "test"
 
 
 def test_a_failure_of_ours_is_a_problem_without_details(service: Service) -> None:
@@ -304,6 +312,16 @@ def test_without_a_known_token_only_the_health_is_told(guarded: Any) -> None:
             assert refused.headers["www-authenticate"] == "Bearer"
     assert service.client.post("/v1/jobs", json=rollout()).status_code == 401
     assert service.client.get("/health").status_code == 200
+
+
+def test_a_job_that_two_clients_asked_for_goes_on_until_both_have_cancelled(guarded: Any) -> None:
+    service, of = guarded
+    first, second = (service.client.post("/v1/jobs", json=rollout(), headers=of(n)).json() for n in ("anna", "ben"))
+    assert not second["created"]
+    path = f"/v1/jobs/{first['job']['id']}/cancel"
+    assert service.client.post(path, headers=of("anna")).json()["state"] == "queued"
+    problem(service.client.post(path, headers=of("anna")), 403, "forbidden")
+    assert service.client.post(path, headers=of("ben")).json()["state"] == "cancelled"
 
 
 def test_only_the_owner_or_an_operator_may_end_or_move_a_job(guarded: Any) -> None:

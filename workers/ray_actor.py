@@ -7,11 +7,12 @@ import socket
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import ray
 
+from workers.sources import sources_digest
 from workers.spec import Weights, Worker
 
 _KEPT = 3
@@ -24,6 +25,8 @@ class Identity:
 
     host: str
     pid: int
+    sources: str = ""
+    """Digest of the gammonfarm that is installed there; "" where it wasn't asked for."""
 
     def __str__(self) -> str:
         return f"{self.host}/{self.pid}"
@@ -50,7 +53,7 @@ class WorkerActor:
 
     def identity(self) -> Identity:
         """Answers once the process is up."""
-        return self._identity
+        return replace(self._identity, sources=sources_digest())
 
     def run(self, key: str, build: Callable[[Weights], Worker[Any, Any]], weights: list[Any], task: Any) -> Reply:
         """Run one task. `weights` is a list with one object reference: so Ray doesn't fetch them for every task."""

@@ -105,7 +105,7 @@ class SimulatedPool:
     def withdraw(self, worker: str, assignment: Assignment) -> None:
         """See `WorkerPool`."""
 
-    def kill(self, worker: str) -> None:
+    def kill(self, worker: str, *, broken: str = "") -> None:
         """See `WorkerPool`."""
 
     def describe(self) -> dict[str, Any]:

@@ -80,10 +80,13 @@ def show_status(status: FarmStatus) -> None:
         f"{status.blocks_per_s:.1f} blocks/s, workers busy {100 * status.utilisation:.0f} % of the time,"
         f" {status.tasks} tasks under way, {status.outputs_in_hand} outputs in hand",
     ]
+    if status.ledger_problem:
+        lines.insert(0, f"redis is away, so all this is what was known before: {status.ledger_problem}")
     if status.ledger_failures:
         lines.append(f"redis was away for {status.ledger_away_seconds:.0f} s in all")
     if status.quarantined:
         lines.append(f"{status.quarantined} tasks given up because they killed their workers")
+    lines += [f"node {node} is left alone for a while: {why}" for node, why in status.pool.get("out", {}).items()]
     for line in lines:
         out.print(line, markup=False)
     if status.rows:

@@ -200,6 +200,7 @@ class Farm:
         if self._mark is None or now - self._reconciled > _RECONCILE_SECONDS:
             _, mark = self._ledger.feed(None)
             self._reconcile()
+            self._ledger.tidy()
             self._mark, self._reconciled = self._mark or mark, now
         events, mark = self._ledger.feed(self._mark)
         for event in events:

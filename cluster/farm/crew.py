@@ -110,7 +110,7 @@ class Crew:
         wrong = str(outcome.error) if outcome.error else "another answer than the right one"
         log.error("worker %s is retired: golden block %s: %s", outcome.worker, outcome.assignment.task.number, wrong)
         self.lost.extend(self.roster.retire(outcome.worker))
-        self.pool.kill(outcome.worker)
+        self.pool.kill(outcome.worker, broken=f"golden block {outcome.assignment.task.number}: {wrong}")
 
     def _bury(self, name: str, hung: bool = False) -> Iterator[Quarantined]:
         departure = self.pool.departure(name)

@@ -60,8 +60,12 @@ class WorkerPool(Protocol):
     def withdraw(self, worker: str, assignment: Assignment) -> None:
         """Stop a task that nobody needs, if that is easy: one that runs may come back all the same."""
 
-    def kill(self, worker: str) -> None:
-        """End a worker; another takes its place under another name."""
+    def kill(self, worker: str, *, broken: str = "") -> None:
+        """End a worker; another takes its place under another name.
+
+        Args:
+            broken: why its machine is no longer trusted: then the other one comes only after a pause.
+        """
 
     def describe(self) -> dict[str, Any]:
         """What `status` and provenance say about it; JSON values only."""
@@ -124,7 +128,7 @@ class InlinePool:
         """See `WorkerPool`."""
         self._tasks = deque(item for item in self._tasks if item[0] is not assignment)
 
-    def kill(self, worker: str) -> None:
+    def kill(self, worker: str, *, broken: str = "") -> None:
         """See `WorkerPool`: its tasks are forgotten and it is as new."""
         self._tasks.clear()
         self._built = BuiltWorkers()

@@ -92,6 +92,8 @@ class FarmStatus(Model):
     ledger_failures: int
     """Tries on which Redis was away."""
     ledger_away_seconds: float
+    ledger_problem: str = ""
+    """Why Redis can't be read or written now; then the rest is what was known last. The API fills it in."""
     pool: dict[str, Any] = Field(default_factory=dict)
     rows: tuple[WorkerRow, ...] = ()
     """Workers, at most 200."""

@@ -23,6 +23,7 @@ from cluster.service.limits import Limits, Rates, SizeLimit
 from cluster.service.metrics import Metrics
 from cluster.service.problems import ProblemError, problem, respond
 from cluster.service.streams import Hub
+from cluster.service.watchman import Watchman
 from cluster.service_models import Problem
 from cluster.versions import versions
 
@@ -46,6 +47,7 @@ class Shared:
     hub: Hub
     metrics: Metrics
     tokens: Tokens
+    watchman: Watchman
 
 
 def create_app(ledger: Ledger, desk: Desk, tokens: Tokens, limits: Limits, kinds: Kinds | None = None) -> FastAPI:
@@ -62,6 +64,7 @@ def create_app(ledger: Ledger, desk: Desk, tokens: Tokens, limits: Limits, kinds
         hub=Hub(ledger, limits.streams),
         metrics=Metrics(),
         tokens=tokens,
+        watchman=Watchman(ledger),
     )
 
     @asynccontextmanager

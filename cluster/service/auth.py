@@ -26,9 +26,9 @@ class Role(StrEnum):
     """What a token allows."""
 
     SUBMIT = "submit"
-    """Submit, read, and end or move one's own jobs."""
+    """Submit, read, cancel what one has asked for, and move one's own jobs."""
     OPERATE = "operate"
-    """The same with the jobs of others."""
+    """The same with the jobs of others; cancelling ends a job for all who asked for it."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Caller:
     role: Role
 
     def may_change(self, owner: str) -> bool:
-        """Whether he may end or move a job of this client."""
+        """Whether he may move a job of this client."""
         return self.role is Role.OPERATE or self.name == owner
 
 

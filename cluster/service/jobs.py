@@ -17,7 +17,7 @@ from cluster.ledger import JobQuery
 from cluster.scheduling import Priority
 from cluster.schemas import Model
 from cluster.service.app import CallerDependency, Shared, SharedDependency
-from cluster.service.auth import Caller
+from cluster.service.auth import Caller, Role
 from cluster.service.desk_front import AnySubmission, Question
 from cluster.service.problems import ProblemError
 from cluster.service.streams import after_of, job_events, sse, streaming_headers
@@ -111,10 +111,15 @@ def _job(shared: Shared, job_id: str) -> JobRecord:
     return record
 
 
-def _own_job(shared: Shared, caller: Caller, job_id: str) -> JobRecord:
+def _farm_job(shared: Shared, job_id: str) -> JobRecord:
     record = _job(shared, job_id)
     if not record.client:
         raise ProblemError(409, "a job of a command that works for itself")
+    return record
+
+
+def _own_job(shared: Shared, caller: Caller, job_id: str) -> JobRecord:
+    record = _farm_job(shared, job_id)
     if not caller.may_change(record.client):
         raise ProblemError(403, f"job {job_id} is of another client")
     return record
@@ -188,9 +193,15 @@ async def events(
 
 
 def cancel(job_id: JobId, shared: SharedDependency, caller: CallerDependency) -> JobView:
-    """End a job. What is computed stays in the cache; a job that has ended stays as it is."""
-    _own_job(shared, caller, job_id)
-    shared.ledger.finish(job_id, JobState.CANCELLED, time.time(), message=f"by {caller.name}", code="cancelled")
+    """Say that the answer is not wanted any more. The job ends when nobody else has asked for it, or at once for an
+    operator. What is computed stays in the cache; a job that has ended stays as it is.
+    """
+    _farm_job(shared, job_id)
+    now = time.time()
+    if caller.role is Role.OPERATE:
+        shared.ledger.finish(job_id, JobState.CANCELLED, now, message=f"by {caller.name}", code="cancelled")
+    elif shared.ledger.leave(job_id, caller.name, now) is None:
+        raise ProblemError(403, f"job {job_id} is of other clients")
     return job_view(_job(shared, job_id))
 
 

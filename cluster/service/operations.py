@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse, Response
-from pydantic import ValidationError
 
 from cluster.farm.status import FarmStatus
-from cluster.ledger import Ledger
 from cluster.service.app import CallerDependency, SharedDependency, caller_of
 from cluster.service.metrics import CONTENT_TYPE
 from cluster.service.problems import ProblemError
@@ -25,22 +23,23 @@ def health() -> Health:
 
 @router.get("/ready", summary="Whether jobs are accepted and worked on")
 def ready(shared: SharedDependency) -> JSONResponse:
-    """200 when Redis answers and a coordinator spoke within a minute, else 503 with the reason."""
+    """200 when Redis can be written and a coordinator spoke within a minute, else 503 with the reason."""
+    reason = ""
     try:
-        shared.ledger.ping()
-        there = read_status(shared.ledger) is not None
+        if shared.watchman.look() is None:
+            reason = "no coordinator spoke within a minute"
+        shared.ledger.probe()
     except InfrastructureError:
-        found = Health(status="away", detail="Redis does not answer")
-    else:
-        found = Health(status="ok") if there else Health(status="away", detail="no coordinator spoke within a minute")
-    return JSONResponse(found.model_dump(), 200 if found.status == "ok" else 503)
+        reason = "Redis does not answer, or refuses to write"
+    found = Health(status="away" if reason else "ok", detail=reason)
+    return JSONResponse(found.model_dump(), 503 if reason else 200)
 
 
 @router.get("/metrics", summary="Numbers for Prometheus", response_class=Response)
 def metrics(shared: SharedDependency, caller: CallerDependency) -> Response:
     """Text in the format of Prometheus."""
     try:
-        status = read_status(shared.ledger)
+        status = shared.watchman.look()
     except InfrastructureError:
         status = None
     return Response(shared.metrics.text(shared.hub.open, status), media_type=CONTENT_TYPE)
@@ -48,8 +47,8 @@ def metrics(shared: SharedDependency, caller: CallerDependency) -> Response:
 
 @router.get("/v1/status", summary="Workers, queue, rates, why idle", dependencies=[Depends(caller_of)])
 def status(shared: SharedDependency) -> FarmStatus:
-    """What the coordinator said last."""
-    found = read_status(shared.ledger)
+    """What the coordinator said last. While Redis is away, what was known before, with the reason."""
+    found = shared.watchman.say()
     if found is None:
         raise ProblemError(503, "no coordinator spoke within a minute", retry_after=5)
     return found
@@ -76,12 +75,3 @@ def versions(request: Request) -> dict[str, str]:
     """By distribution."""
     found: dict[str, str] = request.app.state.versions
     return found
-
-
-def read_status(ledger: Ledger) -> FarmStatus | None:
-    """The coordinator's last word; None when it is too old, or of a version with other fields."""
-    stored = ledger.get_status()
-    try:
-        return None if stored is None else FarmStatus.model_validate_json(stored)
-    except ValidationError:
-        return None

@@ -66,7 +66,7 @@ def serve_api(settings: Settings, host: str, port: int, stop: threading.Event) -
             h11_max_incomplete_event_size=16 * 1024,
             backlog=4096,
         )
-        server = _Server(config)
+        server = uvicorn.Server(config)
         watcher = threading.Thread(target=_stop_when, args=(stop, server), daemon=True)
         watcher.start()
         try:
@@ -84,13 +84,6 @@ def _warm_up(desk: Desk) -> None:
             kind.key(kind.request.model_validate(dict(kind.example)), "shipped", desk)
     except Exception as error:
         log.warning("not warmed up: %s", error)  # the first submission says it to its client
-
-
-class _Server(uvicorn.Server):
-    """Leaves signals to us."""
-
-    def install_signal_handlers(self) -> None:
-        """Ours are installed already."""
 
 
 def _stop_when(stop: threading.Event, server: uvicorn.Server) -> None:

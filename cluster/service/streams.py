@@ -22,24 +22,21 @@ log = logging.getLogger(__name__)
 _HEARTBEAT = 15.0
 _WAIT = 1.0
 _TEXTS = 2_000
+_BURST = 16
+_BREATH = 0.004
 
 
 class Watch:
     """What one stream waits for."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+    def __init__(self) -> None:
         self.queue: asyncio.Queue[Event] = asyncio.Queue()
-
-    def tell(self, event: Event) -> None:
-        """From the reader's thread."""
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens any more
-            self._loop.call_soon_threadsafe(self.queue.put_nowait, event)
 
     async def next(self, seconds: float) -> Event | None:
         """The next event; None when none came in time."""
         try:
-            return await asyncio.wait_for(self.queue.get(), seconds)
+            async with asyncio.timeout(seconds):
+                return await self.queue.get()
         except TimeoutError:
             return None
 
@@ -49,20 +46,24 @@ class Hub:
 
     def __init__(self, ledger: Ledger, most: int) -> None:
         self._ledger, self._most = ledger, most
-        self._watches: dict[str, set[Watch]] = {}
-        self._lock = threading.Lock()
+        self._watches: dict[str, dict[Watch, None]] = {}
         self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._news: asyncio.Queue[Event] = asyncio.Queue()
+        self._pump: asyncio.Task[None] | None = None
         self.open = 0
 
     def start(self) -> None:
-        """Begin to read."""
-        self._thread = threading.Thread(target=self._read, name="feed", daemon=True)
-        self._thread.start()
+        """Begin to read; inside the loop in which the streams are."""
+        loop = asyncio.get_running_loop()
+        self._news = asyncio.Queue()
+        self._pump = loop.create_task(self._tell())
+        threading.Thread(target=self._read, args=(loop,), name="feed", daemon=True).start()
 
     def close(self) -> None:
         """End the reader."""
         self._stop.set()
+        if self._pump is not None:
+            self._pump.cancel()
 
     @contextlib.contextmanager
     def watch(self, jobs: Iterable[str]) -> Iterator[Watch]:
@@ -74,39 +75,46 @@ class Hub:
         if self.open >= self._most:
             raise ProblemError(503, f"at most {self._most} streams", "too-many", retry_after=10)
         named = set(jobs)
-        watch = Watch(asyncio.get_running_loop())
+        watch = Watch()
         self.open += 1
-        with self._lock:
-            for job in named:
-                self._watches.setdefault(job, set()).add(watch)
+        for job in named:
+            self._watches.setdefault(job, {})[watch] = None
         try:
             yield watch
         finally:
             self.open -= 1
-            with self._lock:
-                for job in named:
-                    self._watches[job].discard(watch)
-                    if not self._watches[job]:
-                        del self._watches[job]
+            for job in named:
+                del self._watches[job][watch]
+                if not self._watches[job]:
+                    del self._watches[job]
 
-    def _read(self) -> None:
+    def _read(self, loop: asyncio.AbstractEventLoop) -> None:
+        """In a thread: what is in the feed goes to the loop."""
         mark: str | None = None
         while not self._stop.is_set():
             try:
                 events, mark = self._ledger.feed(mark, wait=_WAIT if mark is not None else 0.0)
+                for event in events:
+                    loop.call_soon_threadsafe(self._news.put_nowait, event)
             except InfrastructureError as error:
                 if not self._stop.is_set():
                     log.warning("the feed is away: %s", error)
                 self._stop.wait(_WAIT)
-                continue
             except Exception:
                 if self._stop.is_set():
-                    return  # the connection was closed under us
+                    return  # the connection or the loop was closed under us
                 raise
-            with self._lock:
-                for event in events:
-                    for watch in self._watches.get(event.job, ()):
-                        watch.tell(event)
+
+    async def _tell(self) -> None:
+        """Wake the streams of a job a few at a time: a request that comes meanwhile waits behind a few writes, and not
+        behind those of a thousand streams.
+        """
+        while True:
+            event = await self._news.get()
+            for number, watch in enumerate(list(self._watches.get(event.job, ())), 1):
+                watch.queue.put_nowait(event)
+                if number % _BURST == 0:
+                    await asyncio.sleep(_BREATH)
 
 
 async def job_events(hub: Hub, ledger: Ledger, job: str, after: int) -> AsyncIterator[Event | None]:

@@ -73,6 +73,59 @@ def test_the_same_question_is_the_same_job_while_it_is_open_and_when_it_is_done(
     assert ledger.open_ids() == []
 
 
+def test_a_job_that_several_clients_asked_for_ends_when_the_last_one_leaves(ledger: Ledger) -> None:
+    job = submit(ledger, 1)
+    ledger.submit([question(1, client="ben")], 2.0)
+    assert ledger.leave(job, "eve", 3.0) is None
+    assert ledger.leave(job, "anna", 3.0) == 1
+    assert ledger.leave(job, "anna", 3.0) is None
+    assert ledger.open_ids() == [job]
+    assert ledger.leave(job, "ben", 4.0) == 0
+    record = ledger.get_job(job)
+    assert record is not None
+    assert (record.state, record.message, record.code) == (JobState.CANCELLED, "by ben", "cancelled")
+    assert ledger.leave(job, "ben", 5.0) == 0
+    assert [event.kind for event in ledger.events(job)] == [EventKind.QUEUED, EventKind.CANCELLED]
+
+
+def test_a_job_that_is_done_stays_done_whoever_leaves(ledger: Ledger) -> None:
+    job = submit(ledger, 1)
+    ledger.finish(job, JobState.DONE, 2.0)
+    assert ledger.leave(job, "anna", 3.0) == 0
+    assert ledger.get_job(job).state is JobState.DONE  # type: ignore[union-attr]
+
+
+def test_jobs_that_are_forgotten_leave_the_list(server_url: str) -> None:
+    ledger = RedisLedger(server_url)
+    with redis.Redis.from_url(server_url) as client:
+        client.flushall()
+        jobs = [submit(ledger, number, now=float(number + 1)) for number in range(3)]
+        assert ledger.tidy() == 0
+        client.delete(f"gammonfarm:1:job:{jobs[1]}")
+        assert ledger.tidy() == 1
+        assert client.zcard("gammonfarm:1:jobs") == 2
+    assert [job.id for job in ledger.find_jobs(JobQuery())] == [jobs[2], jobs[0]]
+    ledger.close()
+
+
+def test_a_server_that_refuses_to_write_says_why_and_goes_on_when_it_can(server_url: str) -> None:
+    ledger = RedisLedger(server_url)
+    with redis.Redis.from_url(server_url) as client:
+        client.flushall()
+        client.config_set("maxmemory", 1)
+        try:
+            for refused in (ledger.probe, lambda: submit(ledger, 1), lambda: ledger.put_status(b"x")):
+                with pytest.raises(InfrastructureError, match=r"maxmemory|OOM"):
+                    refused()
+            assert ledger.open_ids() == []
+        finally:
+            client.config_set("maxmemory", 0)
+    ledger.probe()
+    job = submit(ledger, 1)
+    assert ledger.open_ids() == [job]
+    ledger.close()
+
+
 @pytest.mark.parametrize("end", [JobState.FAILED, JobState.CANCELLED])
 def test_a_question_whose_job_failed_or_was_cancelled_is_a_new_job(ledger: Ledger, end: JobState) -> None:
     first = submit(ledger, 1)
