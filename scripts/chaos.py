@@ -28,6 +28,7 @@ from typing import Any
 
 BEAR_OFF = "XGID=-BBB" + "-" * 18 + "bbb-:0:0:1:21:0:0:0:0:10"
 PROBLEM = "XGID=--ABBBC-B---eB---c-cbb--A-:0:0:1:65:0:0:0:0:10"
+CUBE = "XGID=-b----E-C---eE---c-e----B-:0:0:1:00:3:2:0:7:10"
 OPENING = "XGID=-b----E-C---eE---c-e----B-:0:0:1:{dice}:0:0:0:0:10"
 KINDS = ("worker", "worker", "worker", "coordinator", "api", "redis", "node")
 
@@ -151,15 +152,21 @@ class Part:
 
 
 def questions(count: int, trials: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    """A mix: short rollouts, long ones, races, evaluations."""
+    """A mix: truncated rollouts, cube decisions, rollouts to the end with a race and without, evaluations."""
     for number in range(count):
-        if number % 4 == 3:
-            yield "evaluate", {"position": OPENING.format(dice=f"{number % 5 + 2}1"), "level": 1 + number % 2}
-        elif number % 4 == 2:
+        which = number % 5
+        if which == 4:
+            yield (
+                "evaluate",
+                {"position": OPENING.format(dice=f"{number % 4 + 3}1"), "level": 1 + (number // 5 + number // 20) % 2},
+            )
+        elif which == 3:
             yield "rollout", {"position": PROBLEM, "candidates": 3, "trials": trials, "seed": number, "truncate": 7}
+        elif which == 2:
+            yield "rollout", {"position": CUBE, "trials": trials // 2, "seed": number}
         else:
             fields = {"position": BEAR_OFF, "plays": ["2/off 1/off", "3/off"], "bearoff": False, "seed": number}
-            yield "rollout", fields | {"trials": trials * 20, "race": number % 4 == 1}
+            yield "rollout", fields | {"trials": trials * 20, "race": which == 1}
 
 
 def calm(kind: str, fields: dict[str, Any]) -> Any:
@@ -231,12 +238,14 @@ def main() -> int:
         patiently(client.status)
         asked = list(questions(options.jobs, options.trials))
         jobs: dict[str, tuple[str, dict[str, Any]]] = {}
+        submitted = 0
         killed: Counter[str] = Counter()
         started = time.monotonic()
         for number in range(options.kills):
             share = len(asked) * (number + 1) // options.kills
-            while len(jobs) < share:
-                kind, fields = asked[len(jobs)]
+            while submitted < share:
+                kind, fields = asked[submitted]
+                submitted += 1
                 jobs[patiently(lambda k=kind, f=fields: client.submit(k, f)).job.id] = (kind, fields)
             time.sleep(dice.expovariate(1 / options.pause))
             what = dice.choice(KINDS)
