@@ -17,13 +17,13 @@ import httpx
 from cluster.client_calls import (
     TRIES,
     URL_VARIABLE,
+    BatchReader,
     Call,
     Calls,
     EventReader,
     away,
     check_url,
     pause_of,
-    quoted,
     raise_problem,
     read_answer,
     token_headers,
@@ -50,7 +50,6 @@ from engine.errors import InfrastructureError, InternalError
 
 _TIMEOUT = httpx.Timeout(60.0, connect=5.0)
 _STREAM_TIMEOUT = httpx.Timeout(60.0, connect=5.0, read=45.0)  # the server says something every fifteen seconds
-
 T = TypeVar("T")
 
 
@@ -163,15 +162,21 @@ class Client:
         return self.result(job)
 
     def batch_results(self, batch: str) -> Iterator[BatchLine]:
-        """Answers of a batch as they come."""
-        path = f"/v1/batches/{quoted(batch)}/results"
-        with self._http.stream("GET", path, timeout=httpx.Timeout(None, connect=5.0)) as answer:
-            if answer.status_code != 200:
-                answer.read()
-                raise_problem(answer)
-            for line in answer.iter_lines():
-                if line.strip():
-                    yield BatchLine.model_validate_json(line)
+        """Answers of a batch as they come, each once; goes on by itself when the connection breaks."""
+        reader = BatchReader(batch)
+        while not reader.ended:
+            try:
+                with self._http.stream("GET", reader.path, timeout=_STREAM_TIMEOUT) as answer:
+                    if answer.status_code != 200:
+                        answer.read()
+                        raise_problem(answer)
+                    for line in answer.iter_lines():
+                        found = reader.take(line)
+                        if found is not None:
+                            yield found
+                    reader.ended = True
+            except (httpx.TransportError, InfrastructureError) as error:
+                time.sleep(reader.pause(error, self._url))
 
     def _ask(self, call: Call[T]) -> T:
         for number in range(TRIES):
@@ -246,9 +251,17 @@ class AsyncClient:
         """See `Client`."""
         return await self._ask(Calls.prioritise(job, priority))
 
+    async def batch(self, batch: str) -> BatchProgress:
+        """See `Client`."""
+        return await self._ask(Calls.batch_progress(batch))
+
     async def status(self) -> FarmStatus:
         """See `Client`."""
         return await self._ask(Calls.status)
+
+    async def kinds(self) -> list[KindView]:
+        """See `Client`."""
+        return await self._ask(Calls.kinds)
 
     async def events(self, job: str, after: int = 0) -> AsyncIterator[EventView]:
         """See `Client`."""
@@ -274,6 +287,23 @@ class AsyncClient:
         async for _ in self.events(job):
             pass
         return await self.result(job)
+
+    async def batch_results(self, batch: str) -> AsyncIterator[BatchLine]:
+        """See `Client`."""
+        reader = BatchReader(batch)
+        while not reader.ended:
+            try:
+                async with self._http.stream("GET", reader.path, timeout=_STREAM_TIMEOUT) as answer:
+                    if answer.status_code != 200:
+                        await answer.aread()
+                        raise_problem(answer)
+                    async for line in answer.aiter_lines():
+                        found = reader.take(line)
+                        if found is not None:
+                            yield found
+                    reader.ended = True
+            except (httpx.TransportError, InfrastructureError) as error:
+                await asyncio.sleep(reader.pause(error, self._url))
 
     async def _ask(self, call: Call[T]) -> T:
         for number in range(TRIES):

@@ -18,6 +18,7 @@ from cluster.scheduling import Priority
 from cluster.schemas import Model
 from cluster.service_models import (
     Accepted,
+    BatchLine,
     BatchProgress,
     BatchView,
     EventView,
@@ -140,9 +141,32 @@ class EventReader:
 
     def pause(self, error: Exception, url: str) -> float:
         self._failures += 1
-        if self._failures > 4 * TRIES:
-            raise away(url, error) from error
-        return pause_of(self._failures)
+        return pause_or_give_up(self._failures, error, url)
+
+
+class BatchReader:
+    """Where a stream of a batch's answers is, over all its connections: each begins with what has ended before."""
+
+    def __init__(self, batch: str) -> None:
+        self.path = f"/v1/batches/{quoted(batch)}/results"
+        self.ended = False
+        self._seen: set[str] = set()
+        self._failures = 0
+
+    def take(self, line: str) -> BatchLine | None:
+        """A line of the stream; None for one that is empty or came before."""
+        if not line.strip():
+            return None
+        found = BatchLine.model_validate_json(line)
+        self._failures = 0
+        if found.job in self._seen:
+            return None
+        self._seen.add(found.job)
+        return found
+
+    def pause(self, error: Exception, url: str) -> float:
+        self._failures += 1
+        return pause_or_give_up(self._failures, error, url)
 
 
 def submission(
@@ -191,6 +215,12 @@ def quoted(name: str) -> str:
     if not name.replace("-", "").isalnum():
         raise InputError("id", name, "an id of a job or a batch")
     return name
+
+
+def pause_or_give_up(failures: int, error: Exception, url: str) -> float:
+    if failures > 4 * TRIES:
+        raise away(url, error) from error
+    return pause_of(failures)
 
 
 def pause_of(number: int) -> float:

@@ -1,14 +1,25 @@
-"""Structured logs of the farm's processes: one JSON object a line on stderr, with the ids of job and worker."""
+"""Structured logs of the farm's processes: one JSON object a line, with the ids of job, block and worker.
+
+They go to stderr; those of the coordinator, whose stderr is Ray's, to `logs/coordinator.log` of the data folder.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 import time
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
 from typing import Any
 
+from engine.errors import InputError
+
+LEVEL_VARIABLE = "GAMMONFARM_LOG_LEVEL"
+_LEVELS = ("debug", "info", "warning", "error")
 _FIELDS = ("job", "worker", "block")
+_FILE_BYTES = 10_000_000
 
 
 class JsonLines(logging.Formatter):
@@ -28,10 +39,23 @@ class JsonLines(logging.Formatter):
         return json.dumps(found)
 
 
-def start_logging(level: int = logging.INFO) -> None:
-    """Log what gammonfarm says from `level` on, and warnings of others."""
-    handler = logging.StreamHandler(sys.stderr)
+def start_logging(file: Path | None = None) -> None:
+    """Log what gammonfarm says from GAMMONFARM_LOG_LEVEL on (debug: every block), and warnings of others.
+
+    Args:
+        file: instead of stderr; ten megabytes, and as many again of what was before.
+
+    Raises:
+        InputError: no such level.
+    """
+    level = os.environ.get(LEVEL_VARIABLE, "").lower() or "info"
+    if level not in _LEVELS:
+        raise InputError(LEVEL_VARIABLE, level, f"one of {', '.join(_LEVELS)}")
+    handler: logging.Handler = logging.StreamHandler(sys.stderr)
+    if file is not None:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handler = RotatingFileHandler(file, maxBytes=_FILE_BYTES, backupCount=1, encoding="utf-8")
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     for room in ("cluster", "workers", "training", "engine"):
-        logging.getLogger(room).setLevel(level)
+        logging.getLogger(room).setLevel(level.upper())

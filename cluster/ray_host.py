@@ -18,7 +18,7 @@ import ray
 from ray import exceptions as ray_errors
 
 from cluster.farm.host import host_farm
-from cluster.logs import start_logging
+from cluster.logs import LEVEL_VARIABLE, start_logging
 from cluster.ray_executor import ONE_THREAD, first_line, import_paths, join_cluster
 from cluster.ray_pool import RayPool
 from cluster.settings import Settings, load_settings
@@ -44,7 +44,7 @@ class CoordinatorActor:
 
     def __init__(self, variables: dict[str, str]) -> None:
         os.environ.update(variables)
-        start_logging()
+        start_logging(load_settings().home / "logs" / "coordinator.log")
         self._stop = threading.Event()
         self._problem: str | None = None
         self._thread = threading.Thread(target=self._work, name="coordinator", daemon=True)
@@ -119,16 +119,34 @@ class RayNode:
                     continue
 
 
-def use_token(settings: Settings) -> Path | None:
-    """Have Ray ask for a token: the one that is configured, else one of this data folder. Returns its file."""
+def token_file(settings: Settings) -> Path:
+    """Where the Ray token of this data folder is."""
+    return settings.home / "ray.token"
+
+
+def use_token_where_one_is(settings: Settings) -> None:
+    """Show our token to a cluster of others, if we have one for it."""
+    if os.environ.get("RAY_AUTH_MODE") == "token" or token_file(settings).exists():
+        use_token(settings, make=False)
+
+
+def use_token(settings: Settings, *, make: bool) -> Path | None:
+    """Have Ray ask for a token: the one that is configured, else that of this data folder. Returns its file.
+
+    Args:
+        make: make one where there is none, which only the head may do.
+
+    Raises:
+        InputError: there is none.
+    """
     os.environ.setdefault("RAY_AUTH_MODE", "token")
     configured = os.environ.get("RAY_AUTH_TOKEN_PATH")
     if os.environ["RAY_AUTH_MODE"] != "token" or (os.environ.get("RAY_AUTH_TOKEN") and not configured):
         return None
-    file = Path(configured) if configured else settings.home / "ray.token"
+    file = Path(configured) if configured else token_file(settings)
     if not file.exists():
-        if configured:
-            raise InputError("RAY_AUTH_TOKEN_PATH", file, "a file that exists")
+        if configured or not make:
+            raise InputError("RAY_AUTH_TOKEN_PATH", file, "a copy of ray.token in the data folder of the farm's head")
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w") as new:
             new.write(secrets.token_hex(32))
@@ -156,6 +174,16 @@ def own_address() -> str:
     return str(_ray.util.get_node_ip_address())
 
 
+def has_node_here(address: str) -> bool:
+    """Whether a node of the cluster runs on this machine, so that one can join it from here."""
+    try:
+        join_cluster(address, namespace=NAMESPACE)
+    except InfrastructureError:
+        return False
+    _ray.shutdown()
+    return True
+
+
 def join(address: str, stop: threading.Event) -> None:
     """Connect to a head, patiently: it may just have been started.
 
@@ -172,13 +200,13 @@ def join(address: str, stop: threading.Event) -> None:
                 raise
 
 
-def watch_coordinator(settings: Settings, stop: threading.Event, own_head: bool) -> None:
-    """See to it that the cluster has a coordinator, until told to stop.
+def watch_coordinator(settings: Settings, stop: threading.Event) -> None:
+    """See to it that the cluster that this process has joined has a coordinator, until told to stop.
 
     Raises:
-        InfrastructureError: the cluster is gone.
+        InputError: it will run on another machine, which can't reach Redis. InfrastructureError: the cluster is gone.
     """
-    variables = {} if own_head else _variables(settings)
+    variables = _variables(settings, head_is_here=_head_address() == own_address())
     options: dict[str, Any] = {
         "name": ACTOR,
         "namespace": NAMESPACE,
@@ -215,11 +243,18 @@ def stop_coordinator() -> None:
         log.warning("the coordinator could not be stopped: %s", first_line(error))
 
 
-def _variables(settings: Settings) -> dict[str, str]:
-    """What a coordinator on another machine must know."""
-    if settings.redis_url is None or settings.redis_url.startswith("unix:"):
-        raise InputError("GAMMONFARM_REDIS_URL", settings.redis_url or "", "a server that all of the cluster can reach")
-    found = {"GAMMONFARM_REDIS_URL": settings.redis_url}
+def _head_address() -> str:
+    return str(_ray.get_runtime_context().gcs_address).rpartition(":")[0]
+
+
+def _variables(settings: Settings, head_is_here: bool) -> dict[str, str]:
+    """What a coordinator must know, which runs on the head."""
+    found = {name: value for name, value in os.environ.items() if name == LEVEL_VARIABLE}
     if settings.mlflow_uri is not None:
         found["GAMMONFARM_MLFLOW_URI"] = settings.mlflow_uri
-    return found
+    if head_is_here:
+        found["GAMMONFARM_HOME"] = str(settings.home)
+        return found | ({"GAMMONFARM_REDIS_URL": settings.redis_url} if settings.redis_url else {})
+    if settings.redis_url is None or settings.redis_url.startswith("unix:"):
+        raise InputError("GAMMONFARM_REDIS_URL", settings.redis_url or "", "a server that all of the cluster can reach")
+    return found | {"GAMMONFARM_REDIS_URL": settings.redis_url}

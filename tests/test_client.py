@@ -89,6 +89,36 @@ def test_answers_of_a_batch_come_as_models(service: Service, client: Client) -> 
     assert client.batch(batch.batch).states == {JobState.DONE: 3}
 
 
+def test_answers_of_a_batch_go_on_when_the_connection_breaks(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cluster.client_calls.pause_of", lambda number: 0.0)
+    batch = service.client.post("/v1/batches", json={"jobs": [rollout(seed=seed) for seed in range(3)]}).json()
+    service.work()
+    whole = service.client.get(f"/v1/batches/{batch['batch']}/results").text
+    asked: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        if len(asked) == 1:
+            return httpx.Response(200, stream=Broken(whole.splitlines()[0] + "\n\n"))
+        return httpx.Response(200, text=whole)
+
+    with Client(URL, transport=httpx.MockTransport(answer)) as client:
+        lines = list(client.batch_results(batch["batch"]))
+    assert [line.job for line in lines] == [json.loads(line)["job"] for line in whole.splitlines()]
+    assert len(asked) == 2
+
+
+class Broken(httpx.SyncByteStream):
+    """Breaks after some text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._text.encode()
+        raise httpx.ReadError("broken")
+
+
 def test_a_refusal_names_the_field(client: Client) -> None:
     with pytest.raises(FarmError, match=r"trials.*greater than or equal to 1") as refused:
         client.submit("rollout", REQUEST | {"trials": 0})
@@ -140,6 +170,11 @@ def test_the_asynchronous_client_does_the_same(service: Service) -> None:
         async with AsyncClient(URL, transport=transport) as client:
             accepted = await client.submit("rollout", REQUEST)
             kinds = [event.kind async for event in client.events(accepted.job.id)]
+            assert {kind.name.value for kind in await client.kinds()} == {"rollout", "evaluate", "train"}
+            batch = await client.submit_batch([submission("rollout", REQUEST)])
+            lines = [line async for line in client.batch_results(batch.batch)]
+            assert [line.job for line in lines] == [accepted.job.id]
+            assert (await client.batch(batch.batch)).states == {JobState.DONE: 1}
             return await client.job(accepted.job.id), kinds, await client.wait(accepted.job.id)
 
     view, kinds, answer = asyncio.run(ask())

@@ -1,14 +1,7 @@
-"""Questions with known answers, and the profiles of a farm."""
+"""Questions with known answers."""
 
 from __future__ import annotations
 
-import shlex
-import tomllib
-from importlib import resources
-
-import pytest
-
-from cluster.cli.main import main
 from workers.golden import GOLDEN, GoldenTask, golden_answers, golden_nets, golden_workers, is_right
 
 
@@ -29,15 +22,3 @@ def test_any_other_answer_is_wrong() -> None:
 def test_the_nets_behind_them_are_the_same_everywhere() -> None:
     assert golden_nets().digest == golden_nets().digest
     assert golden_nets().main.arrays["bias"].std() > 0
-
-
-@pytest.mark.parametrize("name", ["local", "lan", "kuberay"])
-def test_the_commands_of_a_profile_exist(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    profile = tomllib.loads((resources.files("configs") / "cluster" / f"{name}.toml").read_text(encoding="utf-8"))
-    assert profile["environment"]["RAY_AUTH_MODE"] == "token"
-    for command in profile["run"].values():
-        program, subcommand, *options = shlex.split(command)
-        assert program == "gammonfarm"
-        assert main([subcommand, "--help"]) == 0
-        text = capsys.readouterr().out
-        assert all(option in text for option in options if option.startswith("--"))

@@ -87,10 +87,10 @@ def _answer(kind: str, request: Model, net: str | None) -> JobAnswer:
             TimeElapsedColumn(),
             console=Console(stderr=True, emoji=False),
         ) as display:
-            task = display.add_task(kind, total=max(job.total, 1), completed=job.done, said=f"job {job.id[:12]} queued")
+            task = display.add_task(kind, total=max(job.total, 1), completed=job.done, said=f"job {job.id} queued")
             for event in client.events(job.id):
                 data = event.data
-                parts = [f"job {job.id[:12]} {event.kind.value}"]
+                parts = [f"job {job.id} {event.kind.value}"]
                 parts += [f"SE {data['se']:.4f}"] if "se" in data else []
                 parts += [f"{data['eta']:.0f} s left"] if "eta" in data else []
                 display.update(

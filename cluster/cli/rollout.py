@@ -21,6 +21,7 @@ from cluster.cli.options import (
     WorkersOption,
     check_workers,
     chosen_nets,
+    is_given,
     make_executor,
     print_json,
     warn_about_match,
@@ -107,7 +108,7 @@ def rollout(
 
     check_workers(workers)
     preset_settings = load_preset(preset).settings() if preset else {}
-    named = {name: value for name, value in preset_settings.items() if not _is_given(context, name)}
+    named = {name: value for name, value in preset_settings.items() if not is_given(context, name)}
     request = parse_request(
         RolloutRequest,
         {
@@ -171,9 +172,3 @@ def rollout(
         else:
             render.show_rollout(report)
         tracked.finished(report)
-
-
-def _is_given(context: typer.Context, name: str) -> bool:
-    """Whether an option stands on the command line."""
-    source = context.get_parameter_source(name)
-    return source is not None and source.name != "DEFAULT"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import enum
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cluster.cli.options import check_workers
+from cluster.cli.options import check_workers, is_given
+
+if TYPE_CHECKING:
+    from cluster.profiles import ProfilePart
 
 
 class ServePart(enum.Enum):
@@ -33,10 +36,20 @@ class TokenRole(enum.Enum):
     OPERATE = "operate"
 
 
+ProfileOption = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        metavar="NAME|FILE",
+        help="Settings of a farm: local, lan, kuberay, or FILE.toml. The environment and options beside it win.",
+    ),
+]
+
 tokens = typer.Typer(name="tokens", help="Tokens of the HTTP API.", no_args_is_help=True)
 
 
 def serve(
+    context: typer.Context,
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where the API listens.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", metavar="N", min=1, max=65535, help="Of the API.")] = 8765,
     workers: Annotated[
@@ -55,6 +68,7 @@ def serve(
     part: Annotated[
         ServePart, typer.Option("--part", help="all, or one part of it: api, or farm (Ray and coordinator).")
     ] = ServePart.ALL,
+    profile: ProfileOption = None,
 ) -> None:
     """Start the farm, or join the one that the settings name: the HTTP API, Ray and the coordinator.
 
@@ -62,9 +76,13 @@ def serve(
     """
     from cluster.farm.supervisor import Supervisor, part_command, stop_on_signals
     from cluster.logs import start_logging
+    from cluster.profiles import ProfilePart
     from cluster.service.server import check_exposure, serve_api, tokens_of_environment
     from cluster.settings import load_settings
 
+    chosen = _profiled(context, profile, ProfilePart.SERVE)
+    host, port, ray_port = chosen.get("host", host), chosen.get("port", port), chosen.get("ray_port", ray_port)
+    workers, node_address = chosen.get("workers", workers), chosen.get("node_address", node_address)
     check_workers(workers)
     settings = load_settings()
     start_logging()
@@ -92,6 +110,7 @@ def serve(
 
 
 def worker(
+    context: typer.Context,
     address: Annotated[str, typer.Option("--address", metavar="HOST[:PORT]", help="Where `gammonfarm serve` runs.")],
     workers: Annotated[
         int | None, typer.Option("--workers", metavar="N", help="Workers on this machine; default: one per core.")
@@ -100,19 +119,35 @@ def worker(
         str | None,
         typer.Option("--node-address", metavar="ADDRESS", help="This machine's address as other machines see it."),
     ] = None,
+    profile: ProfileOption = None,
 ) -> None:
     """Let this machine work for a farm until Ctrl-C.
 
-    It needs the same gammonfarm installed, and the farm's Ray token: RAY_AUTH_TOKEN_PATH names a copy of its file.
+    It needs the same gammonfarm installed, and a copy of the farm's ray.token: in its data folder, or where
+    RAY_AUTH_TOKEN_PATH says.
     """
     from cluster.cli.serve_farm import run_worker
     from cluster.farm.supervisor import stop_on_signals
     from cluster.logs import start_logging
+    from cluster.profiles import ProfilePart
     from cluster.settings import load_settings
 
+    chosen = _profiled(context, profile, ProfilePart.WORKER)
+    workers, node_address = chosen.get("workers", workers), chosen.get("node_address", node_address)
     check_workers(workers)
     start_logging()
     run_worker(load_settings(), address, workers, node_address, stop_on_signals())
+
+
+def _profiled(context: typer.Context, name: str | None, part: ProfilePart) -> dict[str, Any]:
+    """Set what a profile sets, and return its options that don't stand on the command line."""
+    from cluster.profiles import load_profile
+
+    if name is None:
+        return {}
+    profile = load_profile(name)
+    profile.apply()
+    return {option: value for option, value in profile.options[part].items() if not is_given(context, option)}
 
 
 @tokens.command("new")

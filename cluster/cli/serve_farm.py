@@ -42,14 +42,21 @@ def run_farm(
         stack.enter_context(open_ledger(settings))
         address = settings.ray_address
         if address is None:
-            ray_host.use_token(settings)
+            ray_host.use_token(settings, make=True)
             head = ray_host.RayNode(ray_host.head_arguments(ray_port, workers, node_address), settings)
             stack.callback(head.close)
             address = f"{node_address or ray_host.own_address()}:{ray_port}"
             _watch(head, stop)
+        else:
+            ray_host.use_token_where_one_is(settings)
+        if settings.ray_address is not None and not ray_host.has_node_here(address):
+            # Ray lets only its own machines in: this one joins without workers.
+            node = ray_host.RayNode(ray_host.node_arguments(address, 0, node_address), settings)
+            stack.callback(node.close)
+            _watch(node, stop)
         ray_host.join(address, stop)
         log.info("the farm runs on Ray at %s", address)
-        ray_host.watch_coordinator(settings, stop, own_head=settings.ray_address is None)
+        ray_host.watch_coordinator(settings, stop)
         if settings.ray_address is None:
             ray_host.stop_coordinator()
 
@@ -65,7 +72,7 @@ def run_worker(
     from cluster import ray_host
 
     head = address if ":" in address else f"{address}:{ray_host.PORT}"
-    ray_host.use_token(settings)
+    ray_host.use_token(settings, make=False)
     node = ray_host.RayNode(ray_host.node_arguments(head, workers, node_address), settings)
     log.info("this machine works for %s", head)
     try:
@@ -74,16 +81,16 @@ def run_worker(
         node.close()
 
 
-def _watch(head: object, stop: threading.Event) -> None:
+def _watch(node: object, stop: threading.Event) -> None:
     from cluster.ray_host import RayNode
 
-    assert isinstance(head, RayNode)
+    assert isinstance(node, RayNode)
 
     def look() -> None:
         try:
-            head.wait(stop)
+            node.wait(stop)
         except InfrastructureError as error:
             log.error("%s", error)
             stop.set()
 
-    threading.Thread(target=look, name="ray head", daemon=True).start()
+    threading.Thread(target=look, name="ray node", daemon=True).start()

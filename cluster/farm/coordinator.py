@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from cluster.farm.active import ActiveJob
 from cluster.farm.charge import LEASE_SECONDS, Charge, Patience
-from cluster.farm.crew import Crew
+from cluster.farm.crew import Crew, names_of
 from cluster.farm.desk import Desk
 from cluster.farm.pool import Outcome, WorkerPool
 from cluster.farm.registry import Kinds, read
@@ -173,6 +173,7 @@ class Farm:
         if outcome.error is not None:
             self._end(assignment.job, JobState.FAILED, *_failure(outcome.error))
             return
+        log.debug("block done in %.2f s", outcome.seconds, extra=names_of(assignment, outcome.worker))
         self.counters.blocks += 1
         self.counters.units += piece.units
         self._safely(active, lambda: active.run.take(assignment.task, outcome.output))
@@ -316,6 +317,7 @@ class Farm:
             self._end(job, JobState.FAILED, *_failure(error))
             return
         self._ledger.start(job, run.total, self._wall())
+        log.info("job %s begins: %s of %s", job, record.kind.value, record.client, extra={"job": job})
         active = ActiveJob(record, run, now)
         self._active[job] = active
         for series in run.series:

@@ -116,8 +116,16 @@ class Crew:
         departure = self.pool.departure(name)
         reason = "it did not answer" if hung else departure.reason
         death = self.roster.died(name) if hung or departure.blame else self.roster.forget(name)
-        log.warning("worker %s is gone: %s", name, reason)
+        log.warning("worker %s is gone: %s", name, reason, extra={"worker": name})
+        for assignment in death.again:
+            log.warning("a block runs again, alone", extra=names_of(assignment, name))
         self.lost.extend(death.again)
         for assignment in death.quarantined:
+            log.error("a block is given up", extra=names_of(assignment, name))
             message = f"{assignment.task!r} killed {assignment.kills} workers and is given up: {reason}"
             yield Quarantined(assignment, message)
+
+
+def names_of(assignment: Assignment, worker: str) -> dict[str, str]:
+    """What a line of the log says a block by."""
+    return {"job": assignment.job or "", "block": repr(assignment.task), "worker": worker}

@@ -6,9 +6,9 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from importlib import resources
 
 from engine.bearoff import Bearoff, open_databases
+from engine.config_files import config_names
 from engine.errors import InputError
 from engine.evaluator import Evaluator, Nets
 
@@ -84,8 +84,7 @@ def shipped_name(field: str, value: str, folder: str) -> str:
     Raises:
         InputError: anything else; a client must not make the farm read files.
     """
-    suffix = ".toml"
-    names = sorted(f.name.removesuffix(suffix) for f in (resources.files("configs") / folder).iterdir())
+    names = config_names(folder)
     if value not in names:
         raise InputError(field, value, f"one of {', '.join(names)}")
     return value

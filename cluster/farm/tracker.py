@@ -7,6 +7,7 @@ import logging
 import queue
 import threading
 from dataclasses import dataclass
+from typing import Any
 
 from cluster.farm.active import ActiveJob
 from cluster.store import JobRecord, JobState
@@ -26,6 +27,8 @@ class _Ended:
     units: int
     workers: int
     retries: int
+    said: dict[str, float]
+    """What watchers were told last."""
 
 
 class JobTracker:
@@ -50,6 +53,7 @@ class JobTracker:
             active.run.done if active else 0,
             len(active.workers) if active else 0,
             active.retries if active else 0,
+            _numbers(active.run.progress()) if active else {},
         )
         try:
             self._waiting.put_nowait(found)
@@ -58,12 +62,12 @@ class JobTracker:
             if self._left_out == 1:
                 log.warning("jobs end faster than MLflow writes: some are left out of it")
 
-    def close(self) -> None:
-        """Write what waits, for at most a moment."""
+    def close(self, seconds: float = 10.0) -> None:
+        """Write what waits, for at most so long."""
         if self._uri is not None:
             try:
                 self._waiting.put(None, timeout=1.0)
-                self._thread.join(10.0)
+                self._thread.join(seconds)
             except queue.Full:
                 log.warning("%d jobs were not recorded in MLflow", self._waiting.qsize())
 
@@ -75,7 +79,8 @@ class JobTracker:
             except (ValueError, KeyError, TypeError):
                 params = {}
             run = start_run(self._uri, EXPERIMENT, f"{record.kind.value} {record.id[:12]}", params)
-            run.metrics({"cpu_seconds": ended.seconds, "units": ended.units, "retries": ended.retries})
+            measured = {"cpu_seconds": ended.seconds, "units": ended.units, "retries": ended.retries}
+            run.metrics({**measured, **ended.said})
             run.tags(
                 {
                     "job": record.id,
@@ -86,3 +91,7 @@ class JobTracker:
                 }
             )
             run.finish(ok=ended.state is JobState.DONE)
+
+
+def _numbers(said: dict[str, Any]) -> dict[str, float]:
+    return {name: float(value) for name, value in said.items() if isinstance(value, int | float)}

@@ -92,9 +92,12 @@ async def _lines(shared: Shared, jobs: list[str]) -> AsyncIterator[bytes]:
         look = list(waiting)
         while waiting:
             try:
-                for line in await run_in_threadpool(_ended, shared, look, waiting):
-                    yield line
-                look = []
+                while look:
+                    part, rest = look[:_CHUNK], look[_CHUNK:]
+                    for job, line in await run_in_threadpool(_ended, shared, part):
+                        del waiting[job]
+                        yield line
+                    look = [job for job in rest if job in waiting]
             except InfrastructureError:
                 yield b"\n"  # Redis is away: the stream stays open
             if not waiting:
@@ -102,18 +105,18 @@ async def _lines(shared: Shared, jobs: list[str]) -> AsyncIterator[bytes]:
             event = await watch.next(_LOOK_AGAIN)
             if event is None:
                 look = list(waiting)  # the feed forgets after a while
+                yield b"\n"  # so that the connection stays open
                 continue
-            look += [event.job] if event.kind.is_final and event.job in waiting else []
+            look += [event.job] if event.kind.is_final and event.job in waiting and event.job not in look else []
 
 
-def _ended(shared: Shared, look: list[str], waiting: dict[str, None]) -> list[bytes]:
-    """Lines of those among `look` that have ended; they wait no more."""
-    lines = []
-    for job, record in zip(look, _records(shared, look), strict=True):
-        if job in waiting and (record is None or record.state.is_final):
-            lines.append(_line(shared, job, record))
-            del waiting[job]
-    return lines
+def _ended(shared: Shared, look: list[str]) -> list[tuple[str, bytes]]:
+    """Those among `look` that have ended, with their lines."""
+    return [
+        (job, _line(shared, job, record))
+        for job, record in zip(look, _records(shared, look), strict=True)
+        if record is None or record.state.is_final
+    ]
 
 
 def _line(shared: Shared, job: str, record: JobRecord | None) -> bytes:
