@@ -8,6 +8,8 @@ that begins with EXPIRE would be let through.
 from __future__ import annotations
 
 import json
+import logging
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -20,11 +22,15 @@ from cluster.redis_store import RedisStore, field_of, job_of
 from cluster.scheduling import Priority
 from cluster.settings import Settings
 from cluster.store import JobRecord, JobState
+from engine.errors import InfrastructureError
+
+log = logging.getLogger(__name__)
 
 _FEED = 20_000
 _EVENTS = 2_000
 _PAGE = 200
 _MOST_PAGES = 250
+_LOOK_SECONDS = 1.0
 
 # KEYS: question, result, order, index, open, feed
 # ARGV: key, now, kind, request, client, priority, prefixes of jobs, events and askers, seconds to keep, length of feed
@@ -320,10 +326,37 @@ def _event(job: str, number: int, fields: dict[bytes, bytes]) -> Event:
 
 @contextmanager
 def open_ledger(settings: Settings) -> Iterator[RedisLedger]:
-    """The configured ledger, checked to answer; see `cluster.redis_store.open_store`."""
+    """The configured ledger, checked to answer; see `cluster.redis_store.open_store`. An embedded server is started
+    again when it dies.
+    """
     with ExitStack() as stack:
-        url = settings.redis_url or stack.enter_context(EmbeddedRedis(settings.home)).url
+        url = settings.redis_url
+        if url is None:
+            server = stack.enter_context(EmbeddedRedis(settings.home, safe=True))
+            url = server.url
+            stack.enter_context(_kept_alive(server))
         ledger = RedisLedger(url)
         stack.callback(ledger.close)
         ledger.ping()
         yield ledger
+
+
+@contextmanager
+def _kept_alive(server: EmbeddedRedis) -> Iterator[None]:
+    stop = threading.Event()
+
+    def watch() -> None:
+        while not stop.wait(_LOOK_SECONDS):
+            try:
+                if server.revive():
+                    log.warning("the embedded redis server had died and was started again")
+            except InfrastructureError as error:
+                log.warning("%s", error)
+
+    thread = threading.Thread(target=watch, name="embedded redis", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()

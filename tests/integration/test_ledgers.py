@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import threading
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import redis
@@ -11,8 +16,9 @@ import redis
 from cluster.embedded_redis import EmbeddedRedis
 from cluster.ledger import EventKind, JobQuery, Ledger, Submission
 from cluster.memory_ledger import MemoryLedger
-from cluster.redis_ledger import RedisLedger
+from cluster.redis_ledger import RedisLedger, open_ledger
 from cluster.scheduling import Priority
+from cluster.settings import Settings
 from cluster.store import JobKind, JobState, TrialRange
 from engine.errors import InfrastructureError
 
@@ -106,6 +112,20 @@ def test_jobs_that_are_forgotten_leave_the_list(server_url: str) -> None:
         assert client.zcard("gammonfarm:1:jobs") == 2
     assert [job.id for job in ledger.find_jobs(JobQuery())] == [jobs[2], jobs[0]]
     ledger.close()
+
+
+def test_an_embedded_server_that_is_killed_is_started_again_with_all_that_was_written(tmp_path: Path) -> None:
+    with open_ledger(Settings(home=tmp_path)) as ledger:
+        job = submit(ledger, 1)
+        before = int((tmp_path / "redis" / "server.pid").read_text())
+        os.kill(before, signal.SIGKILL)
+        deadline = time.monotonic() + 30
+        found: list[str] = []
+        while found != [job] and time.monotonic() < deadline:
+            with contextlib.suppress(InfrastructureError):
+                found = ledger.open_ids()
+        assert found == [job]
+        assert int((tmp_path / "redis" / "server.pid").read_text()) != before
 
 
 def test_a_server_that_refuses_to_write_says_why_and_goes_on_when_it_can(server_url: str) -> None:
