@@ -280,7 +280,7 @@ def test_the_document_has_the_promised_fields() -> None:
 
 
 def test_the_command_knows_every_part() -> None:
-    assert {part.value for part in BenchPart} == {part.value for part in Part} | {"all"}
+    assert {part.value for part in BenchPart} == {part.value for part in Part} | {"all", "farm"}
 
 
 # --- the command -----------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import Any
 
 import typer
 
-from cluster.cli import bench, benchmark, data, deep, match, met, nets, records, rollout, train
+from cluster.cli import bench, benchmark, data, deep, jobs, match, met, nets, records, rollout, serve, train
 from engine.errors import GammonfarmError
 
 app = typer.Typer(
@@ -38,6 +38,11 @@ app.add_typer(met.app, name="met")
 app.command("bench")(bench.bench)
 app.command("train")(train.train)
 app.add_typer(nets.nets)
+app.command("serve")(serve.serve)
+app.command("worker")(serve.worker)
+app.add_typer(jobs.jobs)
+app.command("status")(jobs.status)
+app.add_typer(serve.tokens)
 app.command("doctor")(data.doctor)
 
 

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, Tex
 from rich.table import Table
 from rich.text import Text
 
-from cluster import coordinator
+from cluster import rollout_progress
 from cluster.planner import RolloutQuestion, blocks_of
 from cluster.schemas import (
     BenchmarkReport,
@@ -173,7 +173,7 @@ class RolloutProgress:
     ) -> None:
         self._progress.stop()
 
-    def update(self, progress: coordinator.Progress) -> None:
+    def update(self, progress: rollout_progress.Progress) -> None:
         """Show where the rollout stands."""
         if self._started_from is None:
             self._started_from = progress.trials_done
@@ -187,7 +187,7 @@ class RolloutProgress:
             waiting="starting workers (the first run compiles the kernels)" if going_on else "",
         )
 
-    def _error(self, progress: coordinator.Progress) -> str:
+    def _error(self, progress: rollout_progress.Progress) -> str:
         tally = progress.tally
         if tally.trials < 2:
             return ""

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
-from cluster.coordinator import Progress, RolloutRun
+from cluster.coordinator import RolloutRun
 from cluster.deep.planner import HALVES, DeepQuestion
 from cluster.deep.results import make_result
 from cluster.deep.schemas import DeepProvenance, DeepReport, DeepResult
 from cluster.executor import Executor
 from cluster.results import TallyOf
+from cluster.rollout_progress import Progress
 from cluster.schemas import RolloutReport, Timing
 from cluster.store import Store
 from cluster.versions import versions
