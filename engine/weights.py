@@ -20,7 +20,7 @@ from safetensors.numpy import save_file
 from engine.board import CHECKERS, PLACES
 from engine.errors import InputError
 from engine.kernels.facts import BOARD_FACTS, CLASSES, OFFSETS, PLACE_ROWS, ROWS, SIDE_FACTS, TABLES
-from engine.kernels.filter import FILTER_ROWS, FilterNet
+from engine.kernels.filter import FILTER_ROWS, FILTER_TABLES, FilterNet
 from engine.kernels.network import ACTIVATION_BITS, CLIP_STEPS, DIRECT, LAST, SECOND, WEIGHT_BITS, IntNet
 from engine.kernels.vectors import LANES, SMALL_TILE, TILE
 from engine.memory import on_cache_lines
@@ -43,17 +43,17 @@ class NetKind(enum.Enum):
 
 def inputs_digest(kind: NetKind = NetKind.MAIN) -> str:
     """Names the inputs of a network: a net only fits the board facts it was trained with."""
-    text = json.dumps([SIDE_FACTS, BOARD_FACTS, CLASSES] if kind is NetKind.MAIN else [PLACE_ROWS, TABLES])
+    text = json.dumps([SIDE_FACTS, BOARD_FACTS, CLASSES] if kind is NetKind.MAIN else [PLACE_ROWS, FILTER_TABLES])
     return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
 
 
 def _shapes(kind: NetKind, width: int) -> dict[str, tuple[int, ...]]:
     if kind is NetKind.FILTER:
         return {
-            "table": (TABLES * FILTER_ROWS, width),
-            "bias": (TABLES, width),
-            "last": (TABLES, width, OUTCOMES),
-            "last_bias": (TABLES, OUTCOMES),
+            "table": (FILTER_TABLES * FILTER_ROWS, width),
+            "bias": (FILTER_TABLES, width),
+            "last": (FILTER_TABLES, width, OUTCOMES),
+            "last_bias": (FILTER_TABLES, OUTCOMES),
         }
     return {
         "table": (TABLES * ROWS, width),
@@ -285,7 +285,7 @@ def _integer_table(a: Arrays, size: int) -> NDArray[np.int16]:
     """
     steps = np.float32(1 << ACTIVATION_BITS)
     parts = []
-    for table, bias in zip(np.split(a["table"], TABLES), a["bias"], strict=True):
+    for table, bias in zip(np.split(a["table"], len(a["bias"])), a["bias"], strict=True):
         whole = np.rint(table * steps)
         _check_range("table", sum_bounds(whole, np.rint(bias * steps), 2**15), 2**15)
         whole = _filled(whole, size, axis=1)
