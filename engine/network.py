@@ -1,8 +1,8 @@
 """The network as a Torch module: the truth that the compiled integer network is a twin of, and what is trained.
 
-First layer: the sum of one row for every occupied place and every board fact (`engine.kernels.facts`), from one of three
-tables (races, contact, late contact); clipped ReLU; 32 units, of which 27 go through a clipped ReLU to the five logits and five are
-added to them directly. Every class of position has its own weights above the first layer.
+First layer: the sum of one row for every occupied place and every board fact (`engine.kernels.facts`), from one of
+three tables (races, contact, late contact); clipped ReLU; 32 units, of which 27 go through a clipped ReLU to the five
+logits and five are added to them directly. Every class of position has its own weights above the first layer.
 """
 
 from __future__ import annotations

@@ -45,8 +45,8 @@ SIGMOID = np.rint(
 
 
 class IntNet(NamedTuple):
-    """Weights of the network: T tables of the first layer (race, contact, late contact), upper layers for each of the C classes of
-    position; H is the first layer's width.
+    """Weights of the network: T tables of the first layer (races, contact, late contact), upper layers for each of
+    the C classes of position; H is the first layer's width.
     """
 
     table: NDArray[np.int16]  # [T, H / TILE, ROWS, TILE] in 1/1,024; row 0 is zero

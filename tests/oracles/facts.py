@@ -164,7 +164,7 @@ def is_race(board: Iterable[int]) -> bool:
 
 
 def position_class(board: Iterable[int]) -> int:
-    """0 for a race; else from 1 to 18, by who has checkers far behind or on the bar and whether most have come round."""
+    """0 for a race; else 1 to 18, by who has checkers far behind or on the bar and whether most have come round."""
     if is_race(board):
         return 0
     own, other = sides(board)

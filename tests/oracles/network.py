@@ -69,7 +69,8 @@ def integer_outcome(board: Sequence[int], net: Mapping[str, Any], checkers: int 
     """Outcome of an after-position in 1/2**20.
 
     Args:
-        net: what `quantised` made; table 0 is for races, 1 for contact, 2 for late contact. checkers: of each side at the start.
+        net: what `quantised` made; table 0 is for races, 1 for contact, 2 for late contact.
+        checkers: of each side at the start.
     """
     if not any(count > 0 for count in board):
         return final_outcome(board, checkers)
