@@ -170,16 +170,13 @@ def bear_in(rng: np.random.Generator) -> Board:
 
 
 def race(rng: np.random.Generator, checkers: int = CHECKERS) -> Board:
-    """No contact: the sides have passed each other somewhere between points 8 and 17, with some checkers outside, many,
-    or none and some borne off.
-    """
+    """No contact: both sides have their checkers on points 1 to 12, or all at home with some borne off."""
     placing = _Placing(rng)
-    border = int(rng.integers(8, 18))
-    for side, farthest in ((1, border), (-1, 24 - border)):
-        outside = int(rng.integers(0, min(checkers, 10) + 1)) if rng.random() < 0.7 else 0
-        home = checkers - outside if outside else int(rng.integers(1, checkers + 1))
-        placing.scatter(side, outside, range(7, farthest + 1))
-        placing.scatter(side, home, range(1, 7))
+    for side in (1, -1):
+        if rng.random() < 0.5:
+            placing.scatter(side, checkers, range(1, 13))
+        else:
+            placing.scatter(side, int(rng.integers(1, checkers + 1)), range(1, 7))
     return placing.board()
 
 
