@@ -48,11 +48,12 @@ format: $(READY) ## format the sources
 	$(BIN)/ruff format .
 
 .PHONY: train
-train: $(READY) ## train the main net from nothing, in four stages (some hours); RESUME=--resume goes on
+train: $(READY) ## train the main net from nothing, in five stages (some hours); RESUME=--resume goes on
 	$(BIN)/gammonfarm train configs/train/td.toml --folder runs/td $(RESUME)
 	$(BIN)/gammonfarm train configs/train/main.toml --folder runs/main $(RESUME)
 	$(BIN)/gammonfarm train configs/train/second.toml --folder runs/second $(RESUME)
 	$(BIN)/gammonfarm train configs/train/third.toml --folder runs/third $(RESUME)
+	$(BIN)/gammonfarm train configs/train/fourth.toml --folder runs/fourth $(RESUME)
 
 .PHONY: doctor
 doctor: $(READY) ## say what is configured and reachable

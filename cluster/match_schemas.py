@@ -162,6 +162,22 @@ class NetsReport(Model):
     nets: tuple[NetRow, ...]
 
 
+class NetFile(Model):
+    """A net file that was written."""
+
+    file: str
+    kind: str
+    digest: str
+    width: int
+    header: dict[str, str]
+
+
+class NetFiles(Model):
+    """The JSON document of `gammonfarm nets split` and `gammonfarm nets join`."""
+
+    nets: tuple[NetFile, ...]
+
+
 class NetDetails(Model):
     """The JSON document of `gammonfarm nets show`."""
 

@@ -10,7 +10,7 @@ from cluster.match_schemas import NetRow, NetScoreRow, PairedBenchmark, Promotio
 from cluster.settings import Settings, load_settings
 from engine.errors import InputError
 from engine.evaluator import Evaluator, Nets
-from engine.weights import Net, NetKind, load_net, shipped_net
+from engine.weights import Net, NetKind, file_kind, load_net, shipped_net
 from training.benchmark import CheckerDecision
 from training.compare import paired_benchmark
 
@@ -55,6 +55,17 @@ def resolve_net(text: str | None) -> Net:
             return shipped
     registry = open_registry()
     return registry.load(find_registered(registry, text))
+
+
+def resolve_part(text: str, kind: NetKind) -> Net:
+    """A net that has a part (contact, race): a file that is this part alone, or any main net as `resolve_net` names it.
+
+    Raises:
+        InputError: as `resolve_net`.
+    """
+    if text != SHIPPED and not is_registry_name(text) and file_kind(Path(text)) is kind:
+        return load_net(Path(text), kind)
+    return resolve_net(text)
 
 
 def is_registry_name(text: str) -> bool:

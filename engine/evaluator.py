@@ -11,8 +11,7 @@ from engine import outcome as outcomes
 from engine.bearoff import NO_DATABASES
 from engine.board import CHECKERS, Board, flip
 from engine.kernels.bearoff import BearoffArrays
-from engine.kernels.facts import TABLES
-from engine.kernels.filter import FILTER_ROWS, FilterNet
+from engine.kernels.filter import FILTER_ROWS, FILTER_TABLES, FilterNet
 from engine.kernels.network import LAST, ONE, IntNet, evaluate_boards
 from engine.kernels.play import Engine, Workspace, rank_roll
 from engine.kernels.search import HIGHEST_LEVEL, value_after
@@ -152,8 +151,8 @@ def valuation(outcome: NDArray[np.float64], rules: RuleSet) -> Valuation:
 def _no_filter() -> FilterNet:
     """Stands where no filter net is used; nothing reads it."""
     return FilterNet(
-        table=np.zeros((TABLES, 1, FILTER_ROWS, SMALL_TILE), dtype=np.int16),
-        bias=np.zeros((TABLES, SMALL_TILE), dtype=np.int16),
-        last=np.zeros((TABLES, SMALL_TILE // 2 + 1, LAST, 2), dtype=np.int16),
-        last_bias=np.zeros((TABLES, LAST), dtype=np.int32),
+        table=np.zeros((FILTER_TABLES, 1, FILTER_ROWS, SMALL_TILE), dtype=np.int16),
+        bias=np.zeros((FILTER_TABLES, SMALL_TILE), dtype=np.int16),
+        last=np.zeros((FILTER_TABLES, SMALL_TILE // 2 + 1, LAST, 2), dtype=np.int16),
+        last_bias=np.zeros((FILTER_TABLES, LAST), dtype=np.int32),
     )

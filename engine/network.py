@@ -1,8 +1,8 @@
 """The network as a Torch module: the truth that the compiled integer network is a twin of, and what is trained.
 
-First layer: the sum of one row for every occupied place and every board fact (`engine.kernels.facts`), from one of two
-tables (race, contact); clipped ReLU; 32 units, of which 27 go through a clipped ReLU to the five logits and five are
-added to them directly. Every class of position has its own weights above the first layer.
+First layer: the sum of one row for every occupied place and every board fact (`engine.kernels.facts`), from one of
+three tables (races, contact, late contact); clipped ReLU; 32 units, of which 27 go through a clipped ReLU to the five
+logits and five are added to them directly. Every class of position has its own weights above the first layer.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from engine.kernels.facts import CLASSES, ROWS, TABLES
-from engine.kernels.filter import FILTER_ROWS
+from engine.kernels.facts import CLASSES, LATE, RACE, ROWS, TABLES
+from engine.kernels.filter import FILTER_ROWS, FILTER_TABLES
 from engine.kernels.network import CLIP, DIRECT, SECOND
 from engine.outcome import OUTCOMES
 
@@ -68,13 +68,13 @@ class Network(nn.Module):
         Returns:
             float32[N, 5] logits.
         """
-        tables = classes.clamp(max=1)
+        tables = (classes > RACE).long() + (classes >= LATE).long()
         sums = self.first_layer(rows + (tables * ROWS).unsqueeze(1), self.table)
         logits = sums.new_empty((rows.shape[0], OUTCOMES))
         for c in range(CLASSES):
             chosen = torch.nonzero(classes == c).squeeze(1)
             if chosen.numel():
-                logits[chosen] = self._head(sums[chosen] + self.bias[min(c, 1)], c)
+                logits[chosen] = self._head(sums[chosen] + self.bias[(c > RACE) + (c >= LATE)], c)
         return logits
 
     def _head(self, sums: Tensor, c: int) -> Tensor:
@@ -91,10 +91,10 @@ class FilterNetwork(nn.Module):
         super().__init__()
         self.width = width
         self.first_layer = first_layer
-        self.table = nn.Parameter(torch.zeros(TABLES * FILTER_ROWS, width))
-        self.bias = nn.Parameter(torch.zeros(TABLES, width))
-        self.last = nn.Parameter(torch.zeros(TABLES, width, OUTCOMES))
-        self.last_bias = nn.Parameter(torch.zeros(TABLES, OUTCOMES))
+        self.table = nn.Parameter(torch.zeros(FILTER_TABLES * FILTER_ROWS, width))
+        self.bias = nn.Parameter(torch.zeros(FILTER_TABLES, width))
+        self.last = nn.Parameter(torch.zeros(FILTER_TABLES, width, OUTCOMES))
+        self.last_bias = nn.Parameter(torch.zeros(FILTER_TABLES, OUTCOMES))
 
     @torch.no_grad()
     def initialise(self, generator: torch.Generator) -> None:
@@ -107,7 +107,7 @@ class FilterNetwork(nn.Module):
     @torch.no_grad()
     def keep_empty_rows_zero(self) -> None:
         """Row 0 of each table stands for an empty place."""
-        self.table.view(TABLES, FILTER_ROWS, self.width)[:, 0].zero_()
+        self.table.view(FILTER_TABLES, FILTER_ROWS, self.width)[:, 0].zero_()
 
     def forward(self, rows: Tensor, classes: Tensor) -> Tensor:
         """Logits float32[N, 5] from rows int64[N, 26] (places only, before the table's offset) and classes int64[N]."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.kernels.facts import ROW_SPACE, TABLES, WIDTH
-from engine.kernels.filter import FilterScratch
+from engine.kernels.facts import ROW_SPACE, WIDTH
+from engine.kernels.filter import FILTER_TABLES, FilterScratch
 from engine.kernels.memory import Memory
 from engine.kernels.moves import MAX_PLAYS
 from engine.kernels.network import BATCH, LAST, SECOND, Scratch
@@ -48,7 +48,7 @@ def make_scratch(width: int) -> Scratch:
 def make_filter_scratch(width: int) -> FilterScratch:
     """Buffers for a filter net that is `width` wide."""
     return FilterScratch(
-        base=on_cache_lines(np.zeros((TABLES, width), dtype=np.int16)),
+        base=on_cache_lines(np.zeros((FILTER_TABLES, width), dtype=np.int16)),
         rows=on_cache_lines(np.zeros(26, dtype=np.int32)),
         active=on_cache_lines(np.zeros((1, width), dtype=np.int16)),
         live=np.zeros((1, width // SMALL_TILE), dtype=np.int64),

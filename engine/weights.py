@@ -20,7 +20,7 @@ from safetensors.numpy import save_file
 from engine.board import CHECKERS, PLACES
 from engine.errors import InputError
 from engine.kernels.facts import BOARD_FACTS, CLASSES, OFFSETS, PLACE_ROWS, ROWS, SIDE_FACTS, TABLES
-from engine.kernels.filter import FILTER_ROWS, FilterNet
+from engine.kernels.filter import FILTER_ROWS, FILTER_TABLES, FilterNet
 from engine.kernels.network import ACTIVATION_BITS, CLIP_STEPS, DIRECT, LAST, SECOND, WEIGHT_BITS, IntNet
 from engine.kernels.vectors import LANES, SMALL_TILE, TILE
 from engine.memory import on_cache_lines
@@ -37,31 +37,44 @@ class NetKind(enum.Enum):
 
     MAIN = "main"
     """Values positions."""
+    CONTACT = "contact"
+    """The part of a main net that values positions with contact."""
+    RACE = "race"
+    """The part of a main net that values races."""
     FILTER = "filter"
     """Picks the plays that the main net looks at."""
 
 
 def inputs_digest(kind: NetKind = NetKind.MAIN) -> str:
     """Names the inputs of a network: a net only fits the board facts it was trained with."""
-    text = json.dumps([SIDE_FACTS, BOARD_FACTS, CLASSES] if kind is NetKind.MAIN else [PLACE_ROWS, TABLES])
+    text = json.dumps([PLACE_ROWS, FILTER_TABLES] if kind is NetKind.FILTER else [SIDE_FACTS, BOARD_FACTS, CLASSES])
     return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+
+
+_PARTS = {
+    NetKind.MAIN: (slice(0, TABLES), slice(0, CLASSES)),
+    NetKind.RACE: (slice(0, 1), slice(0, 1)),
+    NetKind.CONTACT: (slice(1, TABLES), slice(1, CLASSES)),
+}
+"""Which tables of a main net's first layer and which classes of its upper layers a kind holds."""
 
 
 def _shapes(kind: NetKind, width: int) -> dict[str, tuple[int, ...]]:
     if kind is NetKind.FILTER:
         return {
-            "table": (TABLES * FILTER_ROWS, width),
-            "bias": (TABLES, width),
-            "last": (TABLES, width, OUTCOMES),
-            "last_bias": (TABLES, OUTCOMES),
+            "table": (FILTER_TABLES * FILTER_ROWS, width),
+            "bias": (FILTER_TABLES, width),
+            "last": (FILTER_TABLES, width, OUTCOMES),
+            "last_bias": (FILTER_TABLES, OUTCOMES),
         }
+    tables, classes = (part.stop - part.start for part in _PARTS[kind])
     return {
-        "table": (TABLES * ROWS, width),
-        "bias": (TABLES, width),
-        "second": (CLASSES, width, SECOND),
-        "second_bias": (CLASSES, SECOND),
-        "last": (CLASSES, SECOND - DIRECT, OUTCOMES),
-        "last_bias": (CLASSES, OUTCOMES),
+        "table": (tables * ROWS, width),
+        "bias": (tables, width),
+        "second": (classes, width, SECOND),
+        "second_bias": (classes, SECOND),
+        "last": (classes, SECOND - DIRECT, OUTCOMES),
+        "last_bias": (classes, OUTCOMES),
     }
 
 
@@ -142,6 +155,19 @@ def unpacked(kept: Mapping[str, NDArray[Any]]) -> Arrays:
     return arrays
 
 
+def file_kind(path: Path) -> NetKind:
+    """What kind of net a file says it holds.
+
+    Raises:
+        InputError: unreadable, or of another format.
+    """
+    try:
+        with safe_open(path, framework="numpy") as file:
+            return NetKind((file.metadata() or {}).get("kind", NetKind.MAIN.value))
+    except (OSError, SafetensorError, ValueError) as error:
+        raise InputError("net", path, f"a readable net file ({str(error).splitlines()[0]})") from error
+
+
 def load_net(path: Path, kind: NetKind = NetKind.MAIN) -> Net:
     """Read a net.
 
@@ -156,8 +182,10 @@ def load_net(path: Path, kind: NetKind = NetKind.MAIN) -> Net:
         raise InputError("net", path, f"a readable safetensors file ({str(error).splitlines()[0]})") from error
     if header.get("format") != FORMAT:
         raise InputError("net", path, f"a file of format {FORMAT}")
-    if header.get("kind", NetKind.MAIN.value) != kind.value:
-        raise InputError("net", path, f"a {kind.value} net")
+    found = header.get("kind", NetKind.MAIN.value)
+    if found != kind.value:
+        halves = kind is NetKind.MAIN and found in (NetKind.CONTACT.value, NetKind.RACE.value)
+        raise InputError("net", path, "a whole main net (gammonfarm nets join)" if halves else f"a {kind.value} net")
     if header.get("inputs") != inputs_digest(kind):
         raise InputError("net", path, f"a net for the board facts of this version ({inputs_digest(kind)})")
     own = {"format", "kind", "inputs", "digest"}
@@ -168,9 +196,55 @@ def load_net(path: Path, kind: NetKind = NetKind.MAIN) -> Net:
 
 
 def shipped_net(kind: NetKind = NetKind.MAIN) -> Net:
-    """The net of this kind that comes with gammonfarm."""
-    with resources.as_file(resources.files("engine") / "nets" / f"{kind.value}.safetensors") as path:
+    """The net of this kind that comes with gammonfarm; the main net is put together of its two files."""
+    if kind is NetKind.MAIN:
+        return join_parts(shipped_net(NetKind.CONTACT), shipped_net(NetKind.RACE))
+    with resources.as_file(resources.files("engine") / "nets" / SHIPPED_FILES[kind]) as path:
         return load_net(path, kind)
+
+
+SHIPPED_FILES = {
+    NetKind.CONTACT: "main.safetensors",
+    NetKind.RACE: "race.safetensors",
+    NetKind.FILTER: "filter.safetensors",
+}
+"""What the files in `engine/nets` hold."""
+
+_OF_RACES = "race_"
+"""How the entries that describe a race net begin in the description of a main net that it was joined to."""
+
+
+def part_of(net: Net, kind: NetKind) -> Net:
+    """The part of a main net for races or for contact; a net that is that part already is returned as it is.
+
+    Raises:
+        InputError: a filter net, or the other part.
+    """
+    if net.kind is kind:
+        return net
+    if net.kind is not NetKind.MAIN:
+        raise InputError("net", f"a {net.kind.value} net", f"a main net or its part for {kind.value}")
+    tables, classes = _PARTS[kind]
+    per_table = net.arrays["table"].reshape(TABLES, ROWS, net.width)
+    arrays = {name: array[tables if name == "bias" else classes] for name, array in net.arrays.items()}
+    arrays["table"] = per_table[tables].reshape(-1, net.width)
+    common = {key: value for key, value in net.description.items() if not key.startswith(_OF_RACES)}
+    own = {key.removeprefix(_OF_RACES): v for key, v in net.description.items() if key.startswith(_OF_RACES)}
+    return make_net(arrays, own if own and kind is NetKind.RACE else common, kind)
+
+
+def join_parts(contact: Net, race: Net) -> Net:
+    """The main net of the contact part of one net and the race part of another; each may be a whole main net.
+
+    Raises:
+        InputError: nets without these parts, or of different width.
+    """
+    of_contact, of_races = part_of(contact, NetKind.CONTACT), part_of(race, NetKind.RACE)
+    if of_contact.width != of_races.width:
+        raise InputError("race net", f"width {of_races.width}", f"the width of the other part ({of_contact.width})")
+    arrays = {name: np.concatenate([of_races.arrays[name], array]) for name, array in of_contact.arrays.items()}
+    races = {_OF_RACES + key: value for key, value in of_races.description.items()}
+    return make_net(arrays, {**of_contact.description, **races})
 
 
 def quantise(net: Net) -> IntNet:
@@ -285,7 +359,7 @@ def _integer_table(a: Arrays, size: int) -> NDArray[np.int16]:
     """
     steps = np.float32(1 << ACTIVATION_BITS)
     parts = []
-    for table, bias in zip(np.split(a["table"], TABLES), a["bias"], strict=True):
+    for table, bias in zip(np.split(a["table"], len(a["bias"])), a["bias"], strict=True):
         whole = np.rint(table * steps)
         _check_range("table", sum_bounds(whole, np.rint(bias * steps), 2**15), 2**15)
         whole = _filled(whole, size, axis=1)

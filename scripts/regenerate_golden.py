@@ -17,18 +17,26 @@ from engine.evaluator import Evaluator, Nets
 from engine.rules import INTERNATIONAL
 from engine.weights import shipped_net
 from training.selfplay import play_round
+from training.starts import StartKind, make_start
 from workers.golden import golden_answers
 
 POSITIONS = 10_000
+STARTS = 2_000
+_KINDS = (StartKind.RANDOM, StartKind.BACK_GAME, StartKind.CONTAINMENT, StartKind.PRIMES, StartKind.BEAR_IN)
 GOLDEN = Path(__file__).parent.parent / "tests" / "golden" / "network.safetensors"
 QUESTIONS = Path(__file__).parent.parent / "workers" / "golden.py"
 
 
 def main() -> None:
-    """Positions of self-play, every second one turned round (so that all kinds of tempo occur)."""
+    """Positions of self-play, every second one turned round (so that all kinds of tempo occur), and of the starts of
+    training, for the classes that games hardly ever reach.
+    """
     net = shipped_net()
-    boards = play_round(Nets(net), INTERNATIONAL, 7, 0, 400, 0.0).boards[:POSITIONS].copy()
-    boards[1::2] = -boards[1::2, ::-1]
+    rng = np.random.default_rng(7)
+    starts = [make_start(kind, rng) for kind in _KINDS for _ in range(STARTS // len(_KINDS))]
+    played = play_round(Nets(net), INTERNATIONAL, 7, 0, 400, 0.0).boards[: POSITIONS - len(starts)].copy()
+    played[1::2] = -played[1::2, ::-1]
+    boards = np.concatenate([played, np.stack(starts)])
     outcomes = Evaluator(Nets(net)).after_positions(boards).astype(np.int32)
     GOLDEN.parent.mkdir(exist_ok=True)
     save_file({"boards": boards, "outcomes": outcomes}, GOLDEN, metadata={"net": net.digest})

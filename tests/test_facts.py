@@ -101,7 +101,7 @@ def test_facts_of_one_side_are_those_of_the_other_side_of_the_turned_board(board
 def test_facts_of_the_start_position_are_known() -> None:
     rows, found = kernel_rows(START)
     facts = facts_in(rows)
-    assert found == 4  # contact, both sides with checkers far behind
+    assert found == 1 + 1 + 3  # contact, both sides with checkers far behind
     assert facts["pips"] == 64 * 8 + 167 // 24
     assert facts["hitting_rolls"] == 0  # no blots
     assert facts["contact_and_timing"] == 16 * 15 + (3 * 1 + 5 * 4) // 3  # on 8: 2 pips, on 13: 7

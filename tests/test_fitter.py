@@ -12,6 +12,7 @@ from nets import random_net
 from engine.errors import InputError
 from engine.evaluator import Nets
 from engine.kernels.facts import CLASSES, TABLES
+from engine.kernels.filter import FILTER_TABLES
 from engine.rules import INTERNATIONAL
 from engine.weights import NetKind, make_net, quantise, quantise_filter, sum_bounds
 from training.devices import Device, make_fitter
@@ -61,7 +62,7 @@ def some_positions() -> tuple[np.ndarray, np.ndarray]:
 
 
 BOARDS, TARGETS = some_positions()
-KINDS_OF_POSITIONS = {NetKind.MAIN: CLASSES, NetKind.FILTER: TABLES}
+KINDS_OF_POSITIONS = {NetKind.MAIN: CLASSES, NetKind.FILTER: FILTER_TABLES}
 
 
 def spread_module(kind: NetKind, seed: int = 1) -> Module:
@@ -96,7 +97,7 @@ def test_the_compiled_gradient_of_every_parameter_equals_torch_s(kind: NetKind) 
     loss = loss_of(module, inputs, TARGETS)
     loss.backward()  # type: ignore[no-untyped-call]
     wanted = {name: p.grad.clone() for name, p in module.named_parameters() if p.grad is not None}
-    wanted["table"].view(TABLES, -1, 64)[:, 0] = 0.0  # the empty rows stay zero
+    wanted["table"].view(len(wanted["bias"]), -1, 64)[:, 0] = 0.0  # the empty rows stay zero
     found = gradients_of(CpuFitter(module, kind), inputs, TARGETS)
     assert found.keys() == wanted.keys()
     for name, gradient in wanted.items():
@@ -247,8 +248,8 @@ def test_weights_are_kept_within_what_the_integer_twin_holds_and_mean_the_same(k
         keep_in_range(weights, average)
     net = make_net({name: t.numpy() for name, t in weights.items()}, kind=kind)
     (quantise if kind is NetKind.MAIN else quantise_filter)(net)  # refuses what doesn't fit
-    tables = net.arrays["table"].reshape(TABLES, -1, 64)
-    bounds = [sum_bounds(tables[t], net.arrays["bias"][t], LARGEST_SUM).max() for t in range(TABLES)]
+    tables = net.arrays["table"].reshape(len(net.arrays["bias"]), -1, 64)
+    bounds = [sum_bounds(tables[t], net.arrays["bias"][t], LARGEST_SUM).max() for t in range(len(tables))]
     assert LARGEST_SUM * 0.9 < max(bounds) <= LARGEST_SUM * 1.0001
     assert not tables[:, 0].any()
     assert float(average["bias"].abs().max()) < 20.5  # the companions shrank by the same factors

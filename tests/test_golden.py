@@ -31,7 +31,7 @@ def test_the_shipped_net_gives_the_recorded_bits_on_ten_thousand_positions() -> 
 def test_the_compiled_float_network_equals_torch_to_a_hundred_thousandth() -> None:
     net = shipped_net()
     with safe_open(GOLDEN, framework="numpy") as file:
-        boards = file.get_tensor("boards")[:2000]
+        boards = file.get_tensor("boards")[::-1][:4000].copy()  # from the end: all classes are there
     rows = np.empty((len(boards), WIDTH), dtype=np.int32)
     classes = np.empty(len(boards), dtype=np.int64)
     rows_of(boards, rows, classes)

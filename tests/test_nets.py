@@ -17,6 +17,7 @@ from cluster.match_schemas import (
     MatchEstimate,
     MatchReport,
     NetDetails,
+    NetFiles,
     NetsReport,
     PairedBenchmark,
     PromotionReport,
@@ -34,7 +35,7 @@ from engine.notation import format_play
 from engine.position import Position
 from engine.rules import INTERNATIONAL
 from engine.search import rank_plays
-from engine.weights import make_net, save_net, shipped_net
+from engine.weights import load_net, make_net, save_net, shipped_net
 from training.match import Verdict
 from training.tracking import check_tracking
 
@@ -203,6 +204,24 @@ def test_a_net_is_shown_with_header_and_shapes(run: Run, weak: str) -> None:
     code, out, _ = run("nets", "show", "main@1")
     assert code == 0
     assert "main@1 (champion)" in out
+
+
+def test_a_main_net_is_split_and_put_together_again(run: Run, weak: str, tmp_path: Path) -> None:
+    parts = document(run("nets", "split", weak, "--out", str(tmp_path / "parts"), "--json"), NetFiles).nets
+    assert [(Path(net.file).name, net.kind) for net in parts] == [
+        ("contact.safetensors", "contact"),
+        ("race.safetensors", "race"),
+    ]
+    whole = str(tmp_path / "whole.safetensors")
+    (net,) = document(run("nets", "join", *(part.file for part in parts), "--out", whole, "--json"), NetFiles).nets
+    assert (net.kind, net.digest, net.width) == ("main", WEAK.digest, 32)
+    assert load_net(Path(whole)).digest == WEAK.digest
+    code, out, _ = run("nets", "join", weak, parts[1].file, "--out", whole)
+    assert code == 0
+    assert f"main net {WEAK.digest}" in out
+    code, _, err = run("nets", "join", parts[1].file, weak, "--out", whole)
+    assert code == 2
+    assert "a whole main net" in err
 
 
 def test_nets_are_compared_on_the_same_decisions_and_dice(run: Run, weak: str, decisions: Path) -> None:

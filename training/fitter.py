@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from engine.kernels.facts import CLASSES, TABLES
+from engine.kernels.facts import CLASSES
 from engine.outcome import OUTCOMES
 from engine.weights import NetKind
 from training.fused import (
@@ -108,7 +108,7 @@ class CpuFitter:
         self._used = self._values
         self._count = 0
         self._width = module.width
-        self._starts = np.zeros(TABLES * self._period + 1, dtype=np.int64)
+        self._starts = np.zeros(len(self._values["bias"]) * self._period + 1, dtype=np.int64)
         self._buffers: _Buffers | None = None
         # Torch counts its own threads for each of ours; more than one would change the order of its sums.
         self._threads = (
@@ -207,7 +207,8 @@ class CpuFitter:
         used = self._used
         if self._kind is NetKind.MAIN:
             return used["second"], used["second_bias"], used["last"], used["last_bias"]
-        return used["last"], used["last_bias"], torch.zeros((TABLES, 0, OUTCOMES)), torch.zeros((TABLES, OUTCOMES))
+        last, bias = used["last"], used["last_bias"]
+        return last, bias, torch.zeros((len(last), 0, OUTCOMES)), torch.zeros((len(last), OUTCOMES))
 
     def _pass(self, rows: NDArray[np.int32], targets: NDArray[np.float32], chunk: _Chunk, b: _Buffers) -> None:
         """Forward and back to the first layer's sums."""

@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from engine.kernels.facts import TABLES
 from engine.kernels.network import ACTIVATION_BITS, WEIGHT_BITS
 from engine.weights import Net, make_net, sum_bounds
 from training.inputs import tables_of
@@ -52,17 +51,17 @@ def keep_in_range(weights: Mapping[str, Tensor], companions: Mapping[str, Tensor
             weights[name].clamp_(-limit, limit)
     sets = (weights, companions) if companions else (weights,)
     following = "second" if "second" in weights else "last"
-    width = weights["bias"].shape[1]
+    count, width = weights["bias"].shape
     for arrays in sets:
-        arrays["table"].view(TABLES, -1, width)[:, 0].zero_()
-    tables = weights["table"].view(TABLES, -1, width)
+        arrays["table"].view(count, -1, width)[:, 0].zero_()
+    tables = weights["table"].view(count, -1, width)
     table_of = tables_of(np.arange(len(weights[following])))
-    for t in range(TABLES):
+    for t in range(count):
         bounds = torch.from_numpy(sum_bounds(tables[t].numpy(), weights["bias"][t].numpy(), LARGEST_SUM))
         shrink = torch.clamp(LARGEST_SUM / bounds, max=1.0).float()
         if bool((shrink < 1.0).any()):
             for arrays in sets:
-                arrays["table"].view(TABLES, -1, width)[t].mul_(shrink)
+                arrays["table"].view(count, -1, width)[t].mul_(shrink)
                 arrays["bias"][t].mul_(shrink)
                 for c in np.flatnonzero(table_of == t):
                     arrays[following][c].div_(shrink.unsqueeze(1))

@@ -21,6 +21,7 @@ from cluster.cli.options import (
 
 if TYPE_CHECKING:
     from cluster.match import MatchQuestion, NamedNets
+    from engine.weights import Net
     from training.benchmark import CheckerDecision
     from training.registry import NetRegistry, RegisteredNet
 
@@ -85,6 +86,62 @@ def show(net: OneNet, json: JsonOption = False) -> None:
         print_json(report)
     else:
         show_net(report)
+
+
+@nets.command("split")
+def split(
+    net: OneNet,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Folder of contact.safetensors and race.safetensors.")
+    ],
+    json: JsonOption = False,
+) -> None:
+    """Write the two parts of a main net, for contact and for races, as files of their own."""
+    from cluster.nets import resolve_net
+    from engine.weights import NetKind, part_of
+
+    found = resolve_net(net)
+    _write({out / f"{kind.value}.safetensors": part_of(found, kind) for kind in (NetKind.CONTACT, NetKind.RACE)}, json)
+
+
+@nets.command("join")
+def join(
+    contact: Annotated[str, typer.Argument(metavar="CONTACT", help="A main net, or its contact part, as a file.")],
+    race: Annotated[str, typer.Argument(metavar="RACE", help="Another main net, or a race part, as a file.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The main net to write.")],
+    json: JsonOption = False,
+) -> None:
+    """Put a main net together: the contact part of one net and the race part of another."""
+    from cluster.nets import resolve_part
+    from engine.weights import NetKind, join_parts
+
+    _write({out: join_parts(resolve_part(contact, NetKind.CONTACT), resolve_part(race, NetKind.RACE))}, json)
+
+
+def _write(files: dict[Path, Net], json: bool) -> None:
+    from cluster.cli.render_match import show_files
+    from cluster.match_schemas import NetFile, NetFiles
+    from engine.errors import InputError
+    from engine.weights import save_net
+
+    for path, net in files.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            save_net(net, path)
+        except OSError as error:
+            raise InputError("out", path, f"a file that can be written ({error.strerror or error})") from error
+    report = NetFiles(
+        nets=tuple(
+            NetFile(
+                file=str(path), kind=net.kind.value, digest=net.digest, width=net.width, header=dict(net.description)
+            )
+            for path, net in files.items()
+        )
+    )
+    if json:
+        print_json(report)
+    else:
+        show_files(report)
 
 
 @nets.command("register")

@@ -18,6 +18,7 @@ from cluster.match_schemas import (
     MatchReport,
     MatchResult,
     NetDetails,
+    NetFiles,
     NetRow,
     NetsReport,
     PairedBenchmark,
@@ -145,6 +146,13 @@ def show_net(report: NetDetails) -> None:
         out.print("not in the registry (gammonfarm nets register)", markup=False)
     for net in report.registered:
         _show_entry(net, out)
+
+
+def show_files(report: NetFiles) -> None:
+    """Net files that were written."""
+    out = stdout_console()
+    for net in report.nets:
+        out.print(f"{net.file}: {net.kind} net {net.digest}, {net.width} wide", markup=False)
 
 
 def _show_entry(net: NetRow, out: Console) -> None:

@@ -27,10 +27,12 @@ from engine.kernels.board_vectors import (
 from engine.kernels.compiled import inlined, kernel
 
 RACE = 0
-CLASSES = 9
+CLASSES = 19
 """Classes of positions, each with upper layers of its own; see `first_layer_rows`."""
-TABLES = 2
-"""Tables of the first layer: of class 0 (race), and of all others (contact)."""
+LATE = 10
+"""The first of the classes in which most checkers have come round."""
+TABLES = 3
+"""Tables of the first layer: races, contact, and contact in the late classes."""
 
 PLACE_ROWS = 26 * 31
 
@@ -210,9 +212,9 @@ def first_layer_rows(board, rows):
 
     Returns:
         (class, own, opponent): the class of position, and the checkers that both sides have left on the board. Class 0,
-        `RACE`: no checker has an opposing one in front of it. Others: 1, and 1 more if the mover has a checker on the
-        bar or his points 19..24, 2 more if so has the other side, 4 more if 22 checkers or more are on their sides'
-        points 1..11.
+        `RACE`: no checker has an opposing one in front of it. Others: 1, and 1 more if the mover has a checker on his
+        points 19..24, 2 if on the bar; 3 more if the other side has one on its points 19..24, 6 if on the bar; 9 more
+        if 22 checkers or more are on their sides' points 1..11 (`LATE` and beyond).
     """
     own1, own2, own3, own4, opp1, opp2, opp3, opp4 = place_masks(board)
     front_own = lowest(opp1)  # own checkers above this place still have contact
@@ -234,8 +236,16 @@ def first_layer_rows(board, rows):
     rows[26 + at + 1] = _row(OFFSETS[at + 1], difference * 8 + min(own_pips // 24, 7))
     if front_opp < front_own:
         return RACE, own_left, opp_left
-    c = 1 + (own1 >> 19 != 0) + 2 * (opp1 & _LAST != 0) + 4 * (((own >> ZONE) & 15) + ((opp >> ZONE) & 15) >= 22)
+    own_back = (own1 >> 19 != 0) + (own_bar != 0)
+    opp_back = (opp1 & _LAST != 0) + (opp_bar != 0)
+    c = 1 + own_back + 3 * opp_back + 9 * (((own >> ZONE) & 15) + ((opp >> ZONE) & 15) >= 22)
     return c, own_left, opp_left
+
+
+@inlined
+def table_of(c):
+    """Index of the first layer's table for a class of position."""
+    return np.int64(c > RACE) + np.int64(c >= LATE)
 
 
 @inlined

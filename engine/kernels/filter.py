@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from engine.kernels.bits import highest, lowest
 from engine.kernels.board_vectors import place_masks
 from engine.kernels.compiled import entry, inlined, kernel
-from engine.kernels.facts import PLACE_ROWS, TABLES, place_row
+from engine.kernels.facts import PLACE_ROWS, place_row
 from engine.kernels.network import (
     CLIP_STEPS,
     WEIGHT_BITS,
@@ -26,6 +26,8 @@ from engine.kernels.network import (
 from engine.kernels.vectors import exchange_small_rows, filter_layer, sum_small_rows
 
 FILTER_ROWS = PLACE_ROWS + 1
+FILTER_TABLES = 2
+"""Race and contact."""
 
 
 class FilterNet(NamedTuple):
@@ -61,7 +63,7 @@ def prepare_filter(board, net, f):
         if board[place] != 0:
             f.rows[n] = place_row(place, board[place])
             n += 1
-    for t in range(TABLES):
+    for t in range(FILTER_TABLES):
         sum_small_rows(net.bias, net.table, t, f.rows, n, f.base, t)
 
 
@@ -80,7 +82,7 @@ def filter_outcome(board, child, changed, net, f, outcome):
     before.
     """
     masks = place_masks(child)
-    t = np.int64(highest(masks[0]) > lowest(masks[4]))  # as `table_of` of the class
+    t = np.int64(highest(masks[0]) > lowest(masks[4]))
     _filter_child(board, child, changed, t, net, f, outcome)
 
 
@@ -100,7 +102,7 @@ def keep_best(board, plays, changed, n, keep, net, utility, f):
         if masks[0] == 0:
             f.equities[i] = np.int64(1) << 40
         else:
-            t = np.int64(highest(masks[0]) > lowest(masks[4]))  # as `table_of` of the class
+            t = np.int64(highest(masks[0]) > lowest(masks[4]))
             _filter_child(board, child, changed[i], t, net, f, f.outcome)
             f.equities[i] = equity_of(f.outcome, utility)
     # Insertion into a short list of indices, best first; equal values keep the order of generation.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from engine.kernels.facts import WIDTH, first_layer_rows
-from engine.kernels.network import CLIP, DIRECT, SECOND, table_of
+from engine.kernels.facts import WIDTH, first_layer_rows, table_of
+from engine.kernels.network import CLIP, DIRECT, SECOND
 
 
 @njit(cache=True, nogil=True)

@@ -16,7 +16,7 @@ from engine.kernels.bearoff import bearoff_outcome
 from engine.kernels.bits import lowest
 from engine.kernels.board_vectors import place_masks
 from engine.kernels.compiled import entry, inlined, kernel
-from engine.kernels.facts import RACE, first_layer_rows, place_row
+from engine.kernels.facts import RACE, first_layer_rows, place_row, table_of
 from engine.kernels.vectors import differing, exchange_rows, last_layer, second_layer, sum_rows
 
 SECOND = 32
@@ -45,8 +45,8 @@ SIGMOID = np.rint(
 
 
 class IntNet(NamedTuple):
-    """Weights of the network: T tables of the first layer (race, contact), upper layers for each of the C classes of
-    position; H is the first layer's width.
+    """Weights of the network: T tables of the first layer (races, contact, late contact), upper layers for each of
+    the C classes of position; H is the first layer's width.
     """
 
     table: NDArray[np.int16]  # [T, H / TILE, ROWS, TILE] in 1/1,024; row 0 is zero
@@ -55,12 +55,6 @@ class IntNet(NamedTuple):
     second_bias: NDArray[np.int32]  # [C, 32] in 1/2**21
     last: NDArray[np.int16]  # [C, 17, 8, 2] in 1/2,048; outputs beyond five and inputs beyond 27 are zero
     last_bias: NDArray[np.int32]  # [C, 8] in 1/2**21
-
-
-@inlined
-def table_of(c):
-    """Index of the first layer's table for a class of position."""
-    return min(c, 1)
 
 
 @inlined

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from engine.kernels.bearoff import BearoffArrays, bearoff_outcome
 from engine.kernels.compiled import entry, inlined, kernel
-from engine.kernels.facts import RACE, first_layer_rows
+from engine.kernels.facts import RACE, first_layer_rows, table_of
 from engine.kernels.filter import FilterNet, FilterScratch, keep_best, prepare_filter
 from engine.kernels.memory import Memory
 from engine.kernels.moves import MAX_PLAYS, generate
@@ -26,7 +26,6 @@ from engine.kernels.network import (
     head,
     is_won,
     list_rows,
-    table_of,
 )
 from engine.kernels.vectors import exchange_rows, sum_rows
 

@@ -164,12 +164,14 @@ def is_race(board: Iterable[int]) -> bool:
 
 
 def position_class(board: Iterable[int]) -> int:
-    """0 for a race; else from 1 to 8, by who has checkers far behind and whether most are past the outer boards."""
+    """0 for a race; else 1 to 18, by who has checkers far behind or on the bar and whether most have come round."""
     if is_race(board):
         return 0
     own, other = sides(board)
     zone = sum(own[1:12]) + sum(other[::-1][1:12])
-    return 1 + bool(sum(own[19:26])) + 2 * bool(sum(other[0:7])) + 4 * (zone >= 22)
+    own_back = 2 if own[25] else 1 if sum(own[19:25]) else 0
+    other_back = 2 if other[0] else 1 if sum(other[1:7]) else 0
+    return 1 + own_back + 3 * other_back + (9 if zone >= 22 else 0)
 
 
 def rows(board: Iterable[int]) -> list[int]:

@@ -49,9 +49,9 @@ def quantised(net: Mapping[str, Any]) -> dict[str, Any]:
         return round(numbers * steps)
 
     table = net["table"].tolist()
-    rows = len(table) // 2
+    rows = len(table) // len(net["bias"])
     return {
-        "table": [whole(table[:rows], ACTIVATION_STEPS), whole(table[rows:], ACTIVATION_STEPS)],
+        "table": [whole(table[at : at + rows], ACTIVATION_STEPS) for at in range(0, len(table), rows)],
         "bias": whole(net["bias"].tolist(), ACTIVATION_STEPS),
         "second": whole(net["second"].tolist(), WEIGHT_STEPS),
         "second_bias": whole(net["second_bias"].tolist(), ACTIVATION_STEPS * WEIGHT_STEPS),
@@ -60,16 +60,22 @@ def quantised(net: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def table_of(c: int) -> int:
+    """The first layer's table for a class of position."""
+    return 0 if c == 0 else 1 if c < 10 else 2
+
+
 def integer_outcome(board: Sequence[int], net: Mapping[str, Any], checkers: int = 15) -> list[int]:
     """Outcome of an after-position in 1/2**20.
 
     Args:
-        net: what `quantised` made; table 0 is for races, 1 for contact. checkers: of each side at the start.
+        net: what `quantised` made; table 0 is for races, 1 for contact, 2 for late contact.
+        checkers: of each side at the start.
     """
     if not any(count > 0 for count in board):
         return final_outcome(board, checkers)
     c = facts.position_class(board)
-    t = min(c, 1)
+    t = table_of(c)
     rows = [row for row in facts.rows(board) if row]
     width = len(net["bias"][t])
     sums = [net["bias"][t][j] + sum(net["table"][t][row][j] for row in rows) for j in range(width)]
@@ -92,11 +98,11 @@ def float_logits(board: Sequence[int], net: Mapping[str, Any], rows_of_table: in
     """The five logits in floating point.
 
     Args:
-        net: the float arrays as trained: table [2 * ROWS, H], bias [2, H], second [9, H, 32], second_bias [9, 32],
-            last [9, 27, 5], last_bias [9, 5]. rows_of_table: ROWS.
+        net: the float arrays as trained: table [3 * ROWS, H], bias [3, H], second [19, H, 32], second_bias [19, 32],
+            last [19, 27, 5], last_bias [19, 5]. rows_of_table: ROWS.
     """
     c = facts.position_class(board)
-    t = min(c, 1)
+    t = table_of(c)
     rows = [t * rows_of_table + row for row in facts.rows(board) if row]
     width = len(net["bias"][t])
     sums = [float(net["bias"][t][j]) + math.fsum(float(net["table"][row][j]) for row in rows) for j in range(width)]
