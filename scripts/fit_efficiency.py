@@ -26,13 +26,16 @@ from engine.decision import equities_of
 from engine.efficiency import CLASSES, CubeEfficiency, load_efficiency
 from engine.evaluator import Evaluator, Nets
 from engine.match import CubeOwner, MatchState
+from engine.met import load_met
 from engine.position import Position
 from engine.rollout import Candidate, Roller, RolloutSettings
 from engine.rules import INTERNATIONAL
 from engine.tally import Tally
 from engine.xgid import format_xgid
 from training.cube_efficiency import CubeSample, EfficiencyFit, class_of, ends_of, fit
+from training.estimate import estimate_mean
 from training.selfplay import play_round
+from training.suite.cube import CubeDecision, read_cube_decisions, verdict_on
 
 GAMES = 6000
 SEED = 20_261_130
@@ -138,6 +141,24 @@ def text_of(fits: list[EfficiencyFit], net: str, trials: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+def compare(out: Path, decisions: list[CubeDecision]) -> None:
+    """Print what verdicts lose on recorded decisions by the fitted file less what they lose by the published one."""
+    evaluator = Evaluator(chosen_nets(None), open_databases().arrays)
+    met = load_met()
+    for level in (1, 2):
+        losses = []
+        for name in (str(out), "published"):
+            cubeful = CubefulEvaluator(evaluator, met, load_efficiency(name))
+            losses.append([d.loss(verdict_on(cubeful, d, level)[0]) for d in decisions])
+        fitted, published = (estimate_mean(one).scaled(1000) for one in losses)
+        paired = estimate_mean([a - b for a, b in zip(*losses, strict=True)]).scaled(1000)
+        print(
+            f"{level}-ply, {len(decisions)} decisions: fitted {fitted.mean:.3f} mEq, published {published.mean:.3f}, "
+            f"difference {paired.mean:+.3f} ± {paired.half or 0.0:.3f}",
+            flush=True,
+        )
+
+
 def main() -> None:
     """Collect, fit, write, and say how the fit compares with the published numbers."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -145,6 +166,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="the file to write")
     parser.add_argument("--positions", type=int, default=150, help="of each class")
     parser.add_argument("--trials", type=int, default=324, help="of each state of the cube")
+    parser.add_argument("--decisions", type=Path, help="recorded cube decisions to compare both on (not fitted to)")
+    parser.add_argument("--limit", type=int, help="lines of these")
     options = parser.parse_args()
     samples = collect(options.folder, options.positions, options.trials)
     fits = []
@@ -158,6 +181,8 @@ def main() -> None:
             f"rms {found.rms:.4f}, by the published x {left_by(mine, load_efficiency()):.4f}"
         )
     options.out.write_text(text_of(fits, chosen_nets(None).digest, options.trials))
+    if options.decisions is not None:
+        compare(options.out, read_cube_decisions(options.decisions, options.limit))
 
 
 if __name__ == "__main__":
