@@ -99,7 +99,7 @@ def benchmark_suite(
         typer.Option("--levels", metavar="LIST", help="Plies, such as 1,2,3; default: by part, see the docs."),
     ] = None,
     filter: FilterOption = "normal",
-    efficiency: EfficiencyOption = "published",
+    efficiency: EfficiencyOption = "fitted",
     limit: Annotated[
         int | None, typer.Option("--limit", metavar="N", help="Only the first N positions of each file.")
     ] = None,
