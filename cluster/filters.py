@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
-from importlib import resources
-from pathlib import Path
-
 from pydantic import Field, ValidationError
 
 from cluster.schemas import Model
-from engine.config_files import config_names
+from engine.config_files import config_names, read_config
 from engine.errors import InputError
 from engine.search import FilterStep, MoveFilter
 
 DEFAULT_FILTER = "normal"
+_FIELD = "filter"
 
 
 class _Step(Model):
@@ -40,25 +37,15 @@ def load_filter(name: str) -> MoveFilter:
         InputError: unknown name, unreadable file, a field that doesn't fit, or steps that don't begin at level 1 and
             rise below the level they lead to.
     """
-    if name.endswith(".toml"):
-        path = Path(name)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise InputError("filter", name, f"a readable TOML file ({error.strerror})") from error
-    elif name in known_filters():
-        text = (resources.files("configs") / "search" / f"{name}.toml").read_text(encoding="utf-8")
-    else:
-        raise InputError("filter", name, f"one of {', '.join(known_filters())}, or a file NAME.toml")
+    data = read_config("search", name, _FIELD, known_filters())
     try:
-        parsed = _Filter.model_validate(tomllib.loads(text))
-    except (tomllib.TOMLDecodeError, ValidationError) as error:
-        reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
-        raise InputError("filter", name, f"a valid move filter ({reason})") from error
+        parsed = _Filter.model_validate(data)
+    except ValidationError as error:
+        raise InputError(_FIELD, name, f"a valid move filter ({error.errors()[0]['msg']})") from error
     ways = (parsed.level2, parsed.level3, parsed.level4)
     steps = tuple(tuple(FilterStep(s.level, s.keep, s.margin) for s in way) for way in ways)
     for target, way in enumerate(steps, 2):
         levels = [step.level for step in way]
         if levels[0] != 1 or levels != sorted(set(levels)) or levels[-1] >= target:
-            raise InputError("filter", name, f"steps to level {target} that begin at 1 and rise below it, not {levels}")
+            raise InputError(_FIELD, name, f"steps to level {target} that begin at 1 and rise below it, not {levels}")
     return MoveFilter(name, steps)

@@ -73,6 +73,8 @@ class SuiteReport(Model):
     net: str
     filter: str
     """Name of the move filter."""
+    efficiency: str
+    """Name of the cube's efficiency."""
     figures: tuple[SuiteFigure, ...]
     openings: tuple[OpeningRow, ...]
     reliability: tuple[ReliabilityRow, ...]
@@ -80,12 +82,13 @@ class SuiteReport(Model):
     seconds: float
 
 
-def suite_report(result: SuiteResult, net: str, filter_name: str, seconds: float) -> SuiteReport:
+def suite_report(result: SuiteResult, net: str, filter_name: str, efficiency: str, seconds: float) -> SuiteReport:
     """The document of a run, with the references beside the figures."""
     references = load_references()
     return SuiteReport(
         net=net,
         filter=filter_name,
+        efficiency=efficiency,
         figures=tuple(_figure(figure, references) for figure in result.figures),
         openings=tuple(_opening(choice) for choice in result.openings),
         reliability=tuple(_reliability(one) for one in result.reliability),

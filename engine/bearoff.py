@@ -20,7 +20,7 @@ import logging
 import mmap
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,6 +45,7 @@ from engine.kernels.bearoff import (
     position_count,
 )
 from engine.kernels.bearoff_build import MOST_ROLLS, build_first_checker, build_rolls, build_two_sided, list_plays
+from engine.whole_file import replacing
 
 FORMAT = "gammonfarm-bearoff"
 VERSION = 1
@@ -269,7 +270,8 @@ def _open(folder: Path, database: _Database, report: Progress) -> Arrays:
                 except _Unusable as error:
                     log.warning("%s: %s; building it again", path, error)
             arrays = _BUILDERS[database.kind](database.checkers, lambda done: report(str(database), done))
-            _write(path, database, arrays)
+            with replacing(path) as partial:
+                save_file(arrays, partial, metadata={METADATA: database.header(arrays)})
             return _read(path, database)
     except _Unusable as error:
         raise InfrastructureError(f"{path}: {error}, just after it was written: is the disk all right?") from error
@@ -279,18 +281,6 @@ def _open(folder: Path, database: _Database, report: Progress) -> Arrays:
 
 def _away(path: Path, error: Exception) -> InfrastructureError:
     return InfrastructureError(f"{path}: cannot be read or written ({str(error).splitlines()[0]})")
-
-
-def _write(path: Path, database: _Database, arrays: dict[str, NDArray[np.generic]]) -> None:
-    """The file appears, or replaces an older one, only when it is complete."""
-    partial = path.with_suffix(".partial")
-    try:
-        save_file(arrays, partial, metadata={METADATA: database.header(arrays)})
-        partial.replace(path)
-    except (OSError, SafetensorError):
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
-        raise
 
 
 @contextmanager

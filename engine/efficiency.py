@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from engine.config_files import config_names, read_config
 from engine.errors import InputError
 
-DEFAULT_EFFICIENCY = "published"
+DEFAULT_EFFICIENCY = "fitted"
 CLASSES = ("bearoff", "race", "contact", "crunched")
 """In the order of `engine.kernels.cube`, which tells them apart."""
 _NUMBERS = ("constant", "per_pip", "least", "most")

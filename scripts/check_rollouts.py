@@ -1,6 +1,7 @@
 """Our rollouts with the cube beside those of others: a book at match scores, published rollouts, GNU Backgammon's own.
 
     python -m scripts.check_rollouts book DATA/benchmarks/xg_book_half.jsonl
+    python -m scripts.check_rollouts published DATA/benchmarks/reference_rollouts.json
     python -m scripts.check_rollouts gnubg POSITIONS.txt             (XGIDs before the roll, money, X on roll)
 
 Trials are kept like those of any rollout: the same command goes on where it was stopped. Each line says both equities
@@ -30,11 +31,11 @@ from engine.board import flip
 from engine.evaluator import Evaluator, Nets
 from engine.gnuid import parse_position_id
 from engine.match import MatchState
-from engine.notation import format_play
+from engine.notation import format_play, parse_play
 from engine.position import Position
 from engine.rules import INTERNATIONAL
 from engine.tally import Estimate
-from engine.xgid import format_xgid
+from engine.xgid import format_xgid, parse_xgid
 from workers.gnubg import find_gnubg
 
 HALF_WIDTHS = 3.0
@@ -112,6 +113,28 @@ def book(file: Path, rollouts: Rollouts) -> Iterator[Compared]:
             yield Compared(what, Estimate(equity, 0.0), Estimate(ours.equity, ours.se))
 
 
+def published(file: Path, rollouts: Rollouts) -> Iterator[Compared]:
+    """Rollouts that people posted: cube decisions, and plays with the cube in play; half-widths of 95 % unless said."""
+    for entry in json.loads(file.read_text(encoding="utf-8")):
+        xgid = f"XGID={entry['xgid']}"
+        unit = 1.0 if entry.get("ci_kind") == "standard error" else 1.0 / _95
+        if entry["type"] == "cube":
+            told = [(name, entry[name], entry.get(f"{name}_ci")) for name in ("nd", "dt")]
+            ours = rollouts(xgid).candidates
+        else:
+            position = parse_xgid(xgid)
+            assert position.dice is not None
+            told = []
+            for text, equity, width in entry["moves"]:
+                after = parse_play(text, position.board, position.dice, INTERNATIONAL)
+                told.append((format_play(position.board, after, position.dice, INTERNATIONAL), equity, width))
+            by_play = {c.play: c for c in rollouts(xgid, tuple(play for play, *_ in told)).candidates}
+            ours = tuple(by_play[play] for play, *_ in told)
+        for (name, equity, width), our in zip(told, ours, strict=True):
+            theirs = Estimate(equity, unit * (width or 0.0))
+            yield Compared(f"{entry['id']} {name}", theirs, Estimate(our.equity, our.se))
+
+
 def gnubg(file: Path, rollouts: Rollouts, trials: int) -> Iterator[Compared]:
     """Both branches of each cube decision, by GNU Backgammon at its 0-ply and by us at 1-ply."""
     program = find_gnubg()
@@ -128,19 +151,20 @@ def gnubg(file: Path, rollouts: Rollouts, trials: int) -> Iterator[Compared]:
 def main() -> None:
     """Print every comparison as it comes, and how many are outside."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("against", choices=["book", "gnubg"])
+    parser.add_argument("against", choices=["book", "published", "gnubg"])
     parser.add_argument("file", type=Path)
     parser.add_argument("--trials", type=int, default=1296, help="ours")
     parser.add_argument("--their-trials", type=int, default=648, help="GNU Backgammon's")
     options = parser.parse_args()
     with open_store(load_settings()) as store:
         rollouts = Rollouts(store, chosen_nets(None), options.trials)
+        comparisons = {
+            "book": lambda: book(options.file, rollouts),
+            "published": lambda: published(options.file, rollouts),
+            "gnubg": lambda: gnubg(options.file, rollouts, options.their_trials),
+        }
         found = []
-        for compared in (
-            book(options.file, rollouts)
-            if options.against == "book"
-            else gnubg(options.file, rollouts, options.their_trials)
-        ):
+        for compared in comparisons[options.against]():
             found.append(compared)
             print(compared, flush=True)
     outside = sum(abs(one.difference) > one.allowed for one in found)

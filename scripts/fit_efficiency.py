@@ -26,13 +26,16 @@ from engine.decision import equities_of
 from engine.efficiency import CLASSES, CubeEfficiency, load_efficiency
 from engine.evaluator import Evaluator, Nets
 from engine.match import CubeOwner, MatchState
+from engine.met import load_met
 from engine.position import Position
 from engine.rollout import Candidate, Roller, RolloutSettings
 from engine.rules import INTERNATIONAL
 from engine.tally import Tally
 from engine.xgid import format_xgid
 from training.cube_efficiency import CubeSample, EfficiencyFit, class_of, ends_of, fit
+from training.estimate import estimate_mean
 from training.selfplay import play_round
+from training.suite.cube import CubeDecision, read_cube_decisions, verdict_on
 
 GAMES = 6000
 SEED = 20_261_130
@@ -42,13 +45,15 @@ PASSED = 1.25
 """What double/take may look worth: beyond, nobody thinks about it."""
 CENTRED = MatchState()
 OWNED = MatchState(cube_value=2, cube_owner=CubeOwner.MOVER)
+PUBLISHED = "published"
+"""What both sides of the rollouts look one roll ahead with, and what the fit is compared with."""
 BY_PIPS = ("race",)
 
 
 def decisions(nets: Nets, databases: Bearoff) -> Iterator[tuple[str, Board]]:
     """(class, position before the roll) of self-play where a double is worth a thought, in a random order."""
     afters = play_round(nets, INTERNATIONAL, SEED, 0, GAMES, 0.0).boards
-    evaluator = CubefulEvaluator(Evaluator(nets, databases.arrays))
+    evaluator = CubefulEvaluator(Evaluator(nets, databases.arrays), None, load_efficiency(PUBLISHED))
     for number in np.random.default_rng(SEED).permutation(len(afters)):
         board = flip(afters[number])
         if not ((board > 0).any() and (board < 0).any()) or evaluator.is_exact(board, CENTRED):
@@ -78,14 +83,14 @@ def roll_out(board: Board, kind: str, roller: Roller, efficiency: CubeEfficiency
     return samples
 
 
-def collect(folder: Path, per_class: int, trials: int) -> list[CubeSample]:
+def collect(folder: Path, wanted_of: dict[str, int], trials: int) -> list[CubeSample]:
     """The samples of all classes; those that are in the folder are not rolled out again."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"samples-{trials}.jsonl"
     known = [CubeSample(**json.loads(line)) for line in file.read_text().splitlines()] if file.exists() else []
     done = {sample.position for sample in known}
-    left = dict.fromkeys(CLASSES, per_class)
-    nets, databases, efficiency = chosen_nets(None), open_databases(), load_efficiency()
+    left = dict(wanted_of)
+    nets, databases, efficiency = chosen_nets(None), open_databases(), load_efficiency(PUBLISHED)
     roller = Roller(nets, databases.arrays)
     wanted: list[CubeSample] = []
     by_position = {name: [s for s in known if s.position == name] for name in done}
@@ -138,15 +143,37 @@ def text_of(fits: list[EfficiencyFit], net: str, trials: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+def compare(out: Path, decisions: list[CubeDecision]) -> None:
+    """Print what verdicts lose on recorded decisions by the fitted file less what they lose by the published one."""
+    evaluator = Evaluator(chosen_nets(None), open_databases().arrays)
+    met = load_met()
+    for level in (1, 2):
+        losses = []
+        for name in (str(out), PUBLISHED):
+            cubeful = CubefulEvaluator(evaluator, met, load_efficiency(name))
+            losses.append([d.loss(verdict_on(cubeful, d, level)[0]) for d in decisions])
+        fitted, published = (estimate_mean(one).scaled(1000) for one in losses)
+        paired = estimate_mean([a - b for a, b in zip(*losses, strict=True)]).scaled(1000)
+        print(
+            f"{level}-ply, {len(decisions)} decisions: fitted {fitted.mean:.3f} mEq, published {published.mean:.3f}, "
+            f"difference {paired.mean:+.3f} ± {paired.half or 0.0:.3f}",
+            flush=True,
+        )
+
+
 def main() -> None:
     """Collect, fit, write, and say how the fit compares with the published numbers."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--folder", type=Path, required=True, help="where finished positions are kept")
     parser.add_argument("--out", type=Path, required=True, help="the file to write")
-    parser.add_argument("--positions", type=int, default=150, help="of each class")
+    parser.add_argument("--positions", type=int, default=100, help="of each class but contact")
+    parser.add_argument("--contact", type=int, default=200, help="of contact, which differ most among themselves")
     parser.add_argument("--trials", type=int, default=324, help="of each state of the cube")
+    parser.add_argument("--decisions", type=Path, help="recorded cube decisions to compare both on (not fitted to)")
+    parser.add_argument("--limit", type=int, help="lines of these")
     options = parser.parse_args()
-    samples = collect(options.folder, options.positions, options.trials)
+    wanted_of = {kind: options.contact if kind == "contact" else options.positions for kind in CLASSES}
+    samples = collect(options.folder, wanted_of, options.trials)
     fits = []
     for kind in CLASSES:
         mine = [sample for sample in samples if sample.kind == kind]
@@ -155,9 +182,11 @@ def main() -> None:
         low, high = found.interval95
         print(
             f"{kind}: x {found.middle:.3f} (95 % {low:.3f} to {high:.3f}), {found.positions} positions; "
-            f"rms {found.rms:.4f}, by the published x {left_by(mine, load_efficiency()):.4f}"
+            f"rms {found.rms:.4f}, by the published x {left_by(mine, load_efficiency(PUBLISHED)):.4f}"
         )
     options.out.write_text(text_of(fits, chosen_nets(None).digest, options.trials))
+    if options.decisions is not None:
+        compare(options.out, read_cube_decisions(options.decisions, options.limit))
 
 
 if __name__ == "__main__":

@@ -183,7 +183,7 @@ def test_impossible_sizes_are_refused_by_name(tmp_path: Path, wrong: dict[str, i
 
 
 def test_a_database_that_cannot_be_written_is_no_crash(tmp_path: Path) -> None:
-    (tmp_path / "bearoff" / "one_sided_3.partial" / "in the way").mkdir(parents=True)
+    (tmp_path / "bearoff" / "one_sided_3.safetensors.partial" / "in the way").mkdir(parents=True)
     with pytest.raises(InfrastructureError, match="one_sided_3"):
         small(tmp_path)
     assert files(tmp_path) == {}

@@ -298,7 +298,7 @@ def test_without_a_cube_in_the_rules_money_is_cubeless() -> None:
 
 
 def test_efficiency_depends_on_the_class_and_in_races_on_the_pips_of_the_player_on_roll() -> None:
-    asked = CubefulEvaluator(Evaluator(NETS), MET)
+    asked = CubefulEvaluator(Evaluator(NETS), MET, load_efficiency("published"))
     long_race = make_board([0] * 4 + [5, 5, 5] + [0] * 12 + [-5, -5, -5, 0, 0, 0, 0])
     middle_race = make_board([0] * 6 + [5, 0, 0, 5] + [0] * 9 + [-5, -5, -5] + [0] * 4)
     assert asked.efficiency_before_roll(START, MONEY) == 0.68

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from nets import random_net
 
+from cluster.cli import benchmark, data, deep, rollout
 from cluster.cli.main import main
 from engine.bearoff import Bearoff
+from engine.efficiency import DEFAULT_EFFICIENCY
 from engine.weights import save_net
 
 START = "XGID=-b----E-C---eE---c-e----B-:0:0:1:00:0:0:0:0:10"
@@ -163,6 +167,11 @@ def test_a_cube_efficiency_of_ones_own_is_used(evaluate: Shell, tmp_path: Path) 
     cube = evaluate.document(START.replace(":00:0:0:0", ":00:0:0:0"), "--efficiency", str(path))["cube"]
     assert cube["efficiency"] == 0.0
     assert cube["take_point"] != evaluate.document(START)["cube"]["take_point"]
+
+
+@pytest.mark.parametrize("command", [data.evaluate, rollout.rollout, deep.deep, benchmark.benchmark_suite])
+def test_every_command_has_the_same_efficiency_where_none_is_named(command: Callable[..., None]) -> None:
+    assert inspect.signature(command).parameters["efficiency"].default == DEFAULT_EFFICIENCY
 
 
 @pytest.mark.parametrize(

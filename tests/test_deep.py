@@ -5,6 +5,7 @@ Games are races of three checkers (Hypergammon), which are over in a few half-mo
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -215,11 +216,16 @@ def tally_of(question: DeepQuestion, half: int, values: Sequence[np.ndarray[Any,
     return lambda numbers, trials: Tally.of([rows[i][trials.first : trials.stop] for i in numbers], rules)
 
 
+@functools.cache
+def question_of_a_double() -> DeepQuestion:
+    return ask(DOUBLE)
+
+
 def made_up(seed: int, nd: float, dt: float, shift: float = 0.0) -> tuple[DeepResult, list[np.ndarray[Any, Any]]]:
     """An answer from trials around these means whose second half is shifted; and the trials [half][candidate]."""
-    question = ask(DOUBLE)
+    question = question_of_a_double()
     random = np.random.default_rng(seed)
-    both = [[random.normal(mean + half * shift, 0.5, TRIALS // 2).clip(-3, 3) for mean in (nd, dt)] for half in (0, 1)]
+    both = [[random.normal(mean + half * shift, 0.5, TRIALS // 2).clip(-9, 9) for mean in (nd, dt)] for half in (0, 1)]
     exact = [[np.rint(v * ONE) / ONE for v in half] for half in both]
     result = make_result(question, *(tally_of(question, half, exact[half]) for half in (0, 1)))
     return result, [np.array(half) for half in exact]
@@ -240,8 +246,29 @@ def test_the_margin_is_students_factor_times_the_dispersion_of_blocks_of_the_pai
     assert nd.gap == pytest.approx(gap, abs=1e-9)
 
 
+def test_the_two_questions_of_a_cube_decision_have_margins_of_what_decides_them() -> None:
+    searched = question_of_a_double().candidates[1].search_equity
+    result, trials = made_up(seed=6, nd=0.9, dt=2.4 - searched)  # worth 1.2, so the double is passed
+    nd, dt = result.candidates
+    assert result.cube is not None
+    assert result.cube.doubling is not None
+    assert result.cube.answering is not None
+    assert result.cube.answer is CubeAction.PASS
+
+    def se(branch: int) -> float:
+        blocks = [half[branch].reshape(BLOCKS, 36).mean(axis=1) for half in trials]
+        return float(np.sqrt(sum(((b - b.mean()) ** 2).sum() for b in blocks) / (2 * BLOCKS - 2) / (2 * BLOCKS)))
+
+    t = 2.4450  # Student's, 18 degrees of freedom, two questions at 95 % together
+    # The pass is exact: only no double makes noise in the one question, only double/take in the other.
+    assert result.cube.doubling.gap == pytest.approx(1.0 - nd.equity)
+    assert result.cube.doubling.margin == pytest.approx(t * se(0), rel=1e-4)
+    assert result.cube.answering.gap == pytest.approx(dt.equity - 1.0)
+    assert result.cube.answering.margin == pytest.approx(t * se(1), rel=1e-4)
+
+
 def test_candidates_closer_than_the_margin_are_both_playable_and_others_are_not() -> None:
-    searched = [c.search_equity for c in ask(DOUBLE).candidates]
+    searched = [c.search_equity for c in question_of_a_double().candidates]
     near, _ = made_up(1, nd=0.5, dt=0.5 + searched[0] - searched[1])
     far, _ = made_up(1, nd=0.5, dt=1.5 + searched[0] - searched[1])
     for result, close in ((near, True), (far, False)):

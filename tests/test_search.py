@@ -264,7 +264,7 @@ def test_a_move_filter_is_read_from_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("level2 = = 3", "valid move filter"),
+        ("level2 = = 3", "a TOML file"),
         (FILTER_FILE.replace("keep = 2", "keep = 0"), "valid move filter"),
         (FILTER_FILE.replace("margin = 0.0", "margin = -1.0"), "valid move filter"),
         (FILTER_FILE.replace("keep = 2", "keeps = 2"), "valid move filter"),
@@ -280,6 +280,13 @@ def test_a_move_filter_that_makes_no_sense_is_refused(tmp_path: Path, text: str,
         load_filter(str(path))
     assert caught.value.field == "filter"
     assert "\n" not in str(caught.value)
+
+
+def test_a_move_filter_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="a readable TOML file"):
+        load_filter(str(path))
 
 
 @pytest.mark.parametrize("name", ["huge", "", "nowhere.toml", "../tiny"])

@@ -12,6 +12,7 @@ from engine.bearoff import Bearoff
 from engine.board import START, make_board
 from engine.cubeful import CubefulEvaluator
 from engine.decision import equities_of
+from engine.efficiency import load_efficiency
 from engine.errors import InputError
 from engine.evaluator import Evaluator
 from engine.match import CubeOwner, MatchState
@@ -22,6 +23,7 @@ from training.suite.cube import (
     CHECKER_PLAY,
     CubeDecision,
     DecisionKind,
+    WithCube,
     cube_figures,
     play_figures,
     read_cube_decisions,
@@ -29,6 +31,7 @@ from training.suite.cube import (
 )
 from training.suite.figures import Measure
 
+WITH_CUBE = WithCube(load_met(), load_efficiency())
 SCORE = MatchState(length=7, score=(2, 4), cube_value=2, cube_owner=CubeOwner.MOVER)
 FOUR_ACES = make_board([0, 4] + [0] * 22 + [-4, 0])
 
@@ -97,7 +100,7 @@ def test_figures_add_up_what_the_verdicts_lose(databases: Bearoff) -> None:
     sure = 0.3 if doubles else -0.3
     right = CubeDecision(DecisionKind.DOUBLE, Position(HOLDING, SCORE), found.no_double, found.no_double + sure, 9.0)
     wrong = replace(right, taken=found.no_double - sure)
-    figures = list(cube_figures("test", [right, wrong], contestant(databases), [1], silent))
+    figures = list(cube_figures("test", [right, wrong], contestant(databases), WITH_CUBE, [1], silent))
     values = {(f.measure, f.group): f.value for f in figures}
     assert values[Measure.LOSS, None] == pytest.approx(150.0)
     assert values[Measure.LOSS, "double"] == pytest.approx(150.0)
@@ -114,6 +117,6 @@ def test_checker_plays_are_chosen_with_an_eye_to_score_and_cube(databases: Bearo
     evaluator = CubefulEvaluator(Evaluator(NETS, databases.arrays), load_met())
     best = evaluator.rank_plays(START, (3, 1), one.match)[0].after
     assert choice_with_cube(evaluator, one).after == best.tobytes()
-    (figure,) = play_figures("test", [one], contestant(databases), [1], silent)
+    (figure,) = play_figures("test", [one], contestant(databases), WITH_CUBE, [1], silent)
     assert (figure.measure, figure.group) == (Measure.LOSS, CHECKER_PLAY)
     assert figure.value == pytest.approx(1000 * choice_with_cube(evaluator, one).loss)

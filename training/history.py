@@ -90,7 +90,7 @@ class History:
                     continue
                 if entry.generation <= done:
                     self.entries.append(entry)
-        self._write()
+            self._write()
 
     def last_score(self) -> Score | None:
         """The last benchmark."""

@@ -10,7 +10,15 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from cluster.cli.options import FilterOption, JsonOption, LevelOption, NetOption, chosen_nets, print_json
+from cluster.cli.options import (
+    EfficiencyOption,
+    FilterOption,
+    JsonOption,
+    LevelOption,
+    NetOption,
+    chosen_nets,
+    print_json,
+)
 from training.suite.figures import Part
 
 DATA_VARIABLE = "GAMMONFARM_DATA"
@@ -91,6 +99,7 @@ def benchmark_suite(
         typer.Option("--levels", metavar="LIST", help="Plies, such as 1,2,3; default: by part, see the docs."),
     ] = None,
     filter: FilterOption = "normal",
+    efficiency: EfficiencyOption = "fitted",
     limit: Annotated[
         int | None, typer.Option("--limit", metavar="N", help="Only the first N positions of each file.")
     ] = None,
@@ -105,12 +114,13 @@ def benchmark_suite(
     from cluster.cli.suite_tables import SuiteProgress, show_suite
     from cluster.filters import load_filter
     from cluster.suite_schemas import suite_report
+    from engine.efficiency import load_efficiency
     from engine.errors import InputError
     from training.cores import cores
     from training.suite.contestant import Contestant
     from training.suite.run import SuiteOptions, available_files, run_suite
 
-    options = SuiteOptions(tuple(part) if part else tuple(Part), _levels(levels), limit)
+    options = SuiteOptions(tuple(part) if part else tuple(Part), _levels(levels), limit, load_efficiency(efficiency))
     if threads is not None and threads < 1:
         raise InputError("threads", threads, "a whole number of at least 1")
     folder = data or (Path(os.environ[DATA_VARIABLE]) if os.environ.get(DATA_VARIABLE) else None)
@@ -123,7 +133,7 @@ def benchmark_suite(
     contestant = Contestant(nets, open_databases_live(), move_filter, threads or cores())
     with SuiteProgress() as progress:
         result = run_suite(contestant, files, options, progress.update)
-    report = suite_report(result, nets.digest, move_filter.name, time.perf_counter() - started)
+    report = suite_report(result, nets.digest, move_filter.name, efficiency, time.perf_counter() - started)
     if json:
         print_json(report)
     else:

@@ -39,7 +39,7 @@ def evaluate(
     ] = None,
     cubeless: Annotated[bool, typer.Option("--cubeless", help="Leave out the cube and the score.")] = False,
     met: MetOption = None,
-    efficiency: EfficiencyOption = "published",
+    efficiency: EfficiencyOption = "fitted",
     top: Annotated[int, typer.Option("--top", metavar="N", help="Plays to list (0: all).")] = 10,
     filter: FilterOption = "normal",
     net: NetOption = None,

@@ -49,7 +49,7 @@ def deep(
         bool | None, typer.Option("--cube/--cubeless", help="Whether the cube is in play; default: as in a rollout.")
     ] = None,
     met: MetOption = None,
-    efficiency: EfficiencyOption = "published",
+    efficiency: EfficiencyOption = "fitted",
     filter: FilterOption = "normal",
     rules: RulesOption = "international",
     bearoff_checkers: BearoffCheckersOption = 6,

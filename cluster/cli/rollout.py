@@ -86,7 +86,7 @@ def rollout(
         ),
     ] = None,
     met: MetOption = None,
-    efficiency: EfficiencyOption = "published",
+    efficiency: EfficiencyOption = "fitted",
     executor: ExecutorOption = ExecutorName.RAY,
     net: NetOption = None,
     json: JsonOption = False,

@@ -59,7 +59,9 @@ def show_suite(report: SuiteReport) -> None:
         out.print()
         out.print(table)
     out.print(
-        f"\nnet {report.net}, filter {report.filter}, {report.seconds:.0f} s; ± is the 95 % interval", markup=False
+        f"\nnet {report.net}, filter {report.filter}, cube efficiency {report.efficiency}, {report.seconds:.0f} s; "
+        "± is the 95 % interval",
+        markup=False,
     )
     for one in report.missing:
         out.print(f"{one.part.value}: left out {one.file}, which is missing", markup=False)

@@ -26,6 +26,7 @@ from cluster.cli.main import main
 from cluster.cli.options import chosen_nets
 from cluster.coordinator import RolloutRun
 from cluster.embedded_redis import EmbeddedRedis
+from cluster.executor import InlineExecutor
 from cluster.planner import plan
 from cluster.redis_store import open_store
 from cluster.rollout_progress import Progress
@@ -51,6 +52,7 @@ QUESTION = (
     *("--trials", str(TRIALS), "--truncate", str(TRUNCATE), "--json"),
 )
 BEAR_OFF = "XGID=-BBB" + "-" * 18 + "bbb-:0:0:1:21:0:0:0:0:10"
+DOUBLE = "XGID=---BBBBBA----B--a-a-Bbcce-:0:0:1:00:0:0:3:0:10"
 SMALL = ("rollout", BEAR_OFF, "--candidates", "2", "--trials", "36", "--json")
 
 
@@ -160,6 +162,27 @@ def test_a_worker_killed_midway_changes_no_byte_and_is_reported(ray_executor: Ra
     assert killed
     assert report.provenance.retries >= 1
     assert exact(json.loads(report.model_dump_json())) == reference
+
+
+def test_a_cube_decision_has_the_same_bytes_inline_and_on_ray_with_a_worker_killed_midway(
+    ray_executor: RayExecutor,
+) -> None:
+    nets = chosen_nets(None)
+    request = RolloutRequest(position=DOUBLE, trials=144, truncate=3, block=12)
+    question = plan(request, Evaluator(nets))
+    inline = RolloutRun(request, question, nets, MemoryStore()).run(InlineExecutor, lambda _: None)
+    killed: list[int] = []
+
+    def kill_one(progress: Progress) -> None:
+        if progress.blocks_done == 3 and not killed:
+            killed.append(ray_executor.worker_pids()[0])
+            os.kill(killed[0], signal.SIGKILL)
+
+    report = RolloutRun(request, question, nets, MemoryStore()).run(lambda: ray_executor, kill_one)
+    assert killed
+    assert report.provenance.retries >= 1
+    assert [c.branch for c in report.result.candidates] == ["no_double", "double_take"]
+    assert report.result.model_dump_json() == inline.result.model_dump_json()
 
 
 def test_a_command_killed_midway_goes_on_from_its_finished_blocks(tmp_path: Path, reference: str) -> None:

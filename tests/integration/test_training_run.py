@@ -29,6 +29,7 @@ from cluster.store import MemoryStore
 from engine.bearoff import Bearoff
 from engine.weights import Net, load_net, save_net
 from training.checkpoint import load_checkpoint
+from training.history import History
 from training.production import ThreadProducer
 from training.progress import Status
 from training.recipe import SelfPlayRecipe, load_recipe
@@ -200,6 +201,12 @@ def test_benchmark_and_gate_judge_the_net_of_the_folder(
     assert (gate.champion, gate.benchmark.decisions, gate.match) == (random_net(3).digest, 2, None)
     assert train(recipe, out, "--stage", "gate") == 2
     assert "--benchmark FILE" in capsys.readouterr().err
+
+
+def test_a_history_of_nothing_is_no_file(tmp_path: Path) -> None:
+    history = History(tmp_path / "new.history.jsonl", 0)
+    assert history.entries == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_gate_plays_the_champion_on_the_same_dice_and_says_so_everywhere(

@@ -17,9 +17,10 @@ from typing import Any
 
 from engine.cubeful import CubefulEvaluator
 from engine.decision import CubeAction, answer_offer, equities_of
+from engine.efficiency import CubeEfficiency
 from engine.evaluator import Evaluator
 from engine.ids import parse_position
-from engine.met import MatchEquityTable, load_met
+from engine.met import MatchEquityTable
 from engine.position import Offer, Position
 from training.benchmark import CheckerDecision, Choice, choice_with_cube
 from training.estimate import estimate_mean
@@ -87,12 +88,16 @@ def _before_roll(position: Position) -> Position:
 
 
 def cube_figures(
-    source: str, decisions: Sequence[CubeDecision], contestant: Contestant, levels: Sequence[int], advance: Advance
+    source: str,
+    decisions: Sequence[CubeDecision],
+    contestant: Contestant,
+    with_cube: WithCube,
+    levels: Sequence[int],
+    advance: Advance,
 ) -> Iterator[Figure]:
     """What the verdicts lose at each level, over all decisions and by kind; how many are right; how many lose more than
     `CLEAR`; and how far the equities of rolling and of a take are from the reference's.
     """
-    with_cube = _WithCube(load_met())
     for level in levels:
 
         def judge(evaluator: Evaluator, decision: CubeDecision, level: int = level) -> tuple[bool, float, float]:
@@ -123,11 +128,11 @@ def play_figures(
     source: str,
     decisions: Sequence[CheckerDecision],
     contestant: Contestant,
+    with_cube: WithCube,
     levels: Sequence[int],
     advance: Advance,
 ) -> Iterator[Figure]:
     """What checker plays lose that are chosen with an eye to the score and the cube, at each level."""
-    with_cube = _WithCube(load_met())
     for level in levels:
 
         def choose(evaluator: Evaluator, decision: CheckerDecision, level: int = level) -> Choice:
@@ -138,16 +143,17 @@ def play_figures(
         yield name.of(Measure.LOSS, Unit.MEQ, estimate_mean([c.loss for c in choices]).scaled(1000), CHECKER_PLAY)
 
 
-class _WithCube:
+class WithCube:
     """The cubeful evaluator that belongs to a thread's evaluator; it has work space that no two threads may share."""
 
-    def __init__(self, met: MatchEquityTable) -> None:
+    def __init__(self, met: MatchEquityTable, efficiency: CubeEfficiency) -> None:
         self._met = met
+        self._efficiency = efficiency
         self._own = threading.local()
 
     def __call__(self, evaluator: Evaluator) -> CubefulEvaluator:
         if getattr(self._own, "base", None) is not evaluator:
-            self._own.base, self._own.cubeful = evaluator, CubefulEvaluator(evaluator, self._met)
+            self._own.base, self._own.cubeful = evaluator, CubefulEvaluator(evaluator, self._met, self._efficiency)
         found: CubefulEvaluator = self._own.cubeful
         return found
 

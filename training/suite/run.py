@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
+from engine.efficiency import CubeEfficiency, load_efficiency
 from engine.errors import InputError
+from engine.met import load_met
 from engine.search import check_level
 from training.benchmark import read_decisions
 from training.suite.calibration import calibration_figures
 from training.suite.checker import checker_figures
 from training.suite.contestant import Contestant
-from training.suite.cube import cube_figures, play_figures, read_cube_decisions
+from training.suite.cube import WithCube, cube_figures, play_figures, read_cube_decisions
 from training.suite.endings import (
     known_ending_figures,
     one_sided_figures,
@@ -96,6 +98,8 @@ class SuiteOptions:
     """Decisions or positions of each file, from its start; the openings are always complete. None: all, and
     `LARGE_FILE_LIMIT` of the large file.
     """
+    efficiency: CubeEfficiency = field(default_factory=load_efficiency)
+    """Of the cube, where one is in play."""
 
     def __post_init__(self) -> None:
         if not self.parts:
@@ -169,9 +173,10 @@ def _measure(
                 cubes = read_cube_decisions(path, limit)
                 plays = list(read_decisions(path, limit))
                 _some(path, [*cubes, *plays])
+                with_cube = WithCube(load_met(), options.efficiency)
                 return chain(
-                    cube_figures(source, cubes, contestant, levels, advance) if cubes else (),
-                    play_figures(source, plays, contestant, levels, advance) if plays else (),
+                    cube_figures(source, cubes, contestant, with_cube, levels, advance) if cubes else (),
+                    play_figures(source, plays, contestant, with_cube, levels, advance) if plays else (),
                 )
             decisions = _some(path, list(read_decisions(path, limit)))
             return checker_figures(source, decisions, contestant, levels, advance)
