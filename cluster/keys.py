@@ -50,7 +50,14 @@ SERIES = KeyFamily(
     "coordinator",
     "trial blocks of one candidate, or pairs of games of one match: field `first:count`, value sealed rows of int32",
 )
+VALUES = KeyFamily(
+    PREFIX + "values:{name}",
+    KeyType.STRING,
+    CACHE_TTL,
+    "archive",
+    "sealed values of one position of an archive by the content key of its question",
+)
 JOB = KeyFamily(PREFIX + "job:{name}", KeyType.HASH, None, "client, coordinator", "the fields of one JobRecord as text")
 JOB_INDEX = KeyFamily(PREFIX + "jobs", KeyType.SORTED_SET, None, "client", "job ids by time of creation")
 
-TABLE = (RESULT, SERIES, JOB, JOB_INDEX)
+TABLE = (RESULT, SERIES, VALUES, JOB, JOB_INDEX)
