@@ -74,7 +74,7 @@ class ArchiveAnalysis:
         self._language = language
         self._evaluation = Evaluation(self._matches, store, executor_for, advance, policy.every_play)
         self._rollouts = Rollouts(self._matches, policy, store, executor_for, advance)
-        self._shown = _shown(conditions, policy)
+        self._shown = conditions_shown(conditions, policy)
         self.counted = Counted(values=self._evaluation.counts)
 
     def run(self, files: Sequence[FoundFile]) -> Iterator[AnalysedMatch | Skipped]:
@@ -192,7 +192,8 @@ def _game(record: MatchRecord, game: GameRecord, tallies: Sequence[PlayerTally])
     )
 
 
-def _shown(conditions: Conditions, policy: Policy) -> ConditionsShown:
+def conditions_shown(conditions: Conditions, policy: Policy) -> ConditionsShown:
+    """How everything is valued, for reports."""
     return ConditionsShown(
         net=conditions.nets.digest,
         policy=policy.name,

@@ -13,7 +13,7 @@ from engine.cube import CubeQuestion, make_question
 from engine.efficiency import CubeEfficiency, load_efficiency
 from engine.evaluator import Nets
 from engine.match import MatchState
-from engine.met import met_for
+from engine.met import load_met, met_for
 from workers.tasks import Table
 
 VALUES_VERSION = 1
@@ -37,6 +37,15 @@ class Conditions:
             InputError: an unknown name.
         """
         return load_efficiency(self.efficiency_name)
+
+    def check(self) -> None:
+        """
+        Raises:
+            InputError: an unknown efficiency or table: said before anything is read.
+        """
+        _ = self.efficiency
+        if self.met is not None:
+            load_met(self.met)
 
 
 @dataclass(frozen=True, eq=False)
