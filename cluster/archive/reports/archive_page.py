@@ -46,15 +46,14 @@ def archive_page(summary: ArchiveSummary, language: Language) -> str:
 def _players(summary: ArchiveSummary, words: Words) -> str:
     heads = (
         words("player"),
+        "PR",
+        words("decisions"),
         words("matches"),
         words("won_lost"),
-        words("decisions"),
-        "PR",
         words("checker_pr"),
         words("cube_pr"),
-        words("errors"),
-        words("blunders"),
-        words("luck_points"),
+        f"{words('errors')} / {words('blunders').lower()}",
+        words("luck"),
     )
     rows = []
     for number, player in enumerate(summary.players[:PLAYERS_LISTED]):
@@ -63,20 +62,19 @@ def _players(summary: ArchiveSummary, words: Words) -> str:
         rows.append(
             (
                 f'<a href="#p{number}">{name}</a>' if number < PLAYERS_IN_FULL else name,
+                "–" if one.pr is None else _own_pr(player, words),
+                f"{one.decisions:,}",
                 f"{player.matches}",
                 f"{player.won} / {player.lost}",
-                f"{one.decisions:,}",
-                "–" if one.pr is None else _own_pr(player, words),
                 pr_text(one.checker, words),
                 pr_text(one.cube, words),
-                f"{one.errors}",
-                f"{one.blunders}",
+                f"{one.errors} / {one.blunders}",
                 words.number(one.luck, 2, sign=True),
             )
         )
     left = len(summary.players) - PLAYERS_LISTED
     more = f"<p class=soft>{words('more_players', count=left)}</p>" if left > 0 else ""
-    return table(heads, rows) + more
+    return table(heads, rows, kind="names") + more
 
 
 def _own_pr(player: ArchivePlayer, words: Words) -> str:
@@ -183,7 +181,7 @@ def _number(value: float | None, words: Words) -> str:
 
 def _matches(summary: ArchiveSummary, words: Words) -> str:
     heads = (words("match"), words("date"), "", words("result"), "PR", words("luck"), "")
-    return table(heads, [_match(row, words) for row in summary.matches], texts=(1, 2))
+    return table(heads, [_match(row, words) for row in summary.matches], texts=(1, 2), kind="names")
 
 
 def _match(row: MatchRow, words: Words) -> tuple[str, ...]:

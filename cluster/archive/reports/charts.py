@@ -12,8 +12,8 @@ from html import escape
 
 WIDTH = 360.0
 _ROW = 22.0
-_LABEL = 124.0
-_VALUE = 58.0
+_LABEL = 108.0
+_VALUE = 92.0
 _PLOT_HEIGHT = 150.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 34.0, 10.0, 10.0, 22.0
 _TICKS = 4
@@ -95,13 +95,13 @@ def line_chart(lines: Sequence[Line], title: str, marks: Sequence[int] = (), fro
         value = low + number * step
         y = y_of(value)
         parts.append(
-            f'<line class="{"axis" if abs(value) < step / 1000 else "grid"}" x1="{_LEFT:g}" x2="{WIDTH - _RIGHT:g}" '
+            f'<line class="{"axis" if abs(value) < step / 1000 else "rule"}" x1="{_LEFT:g}" x2="{WIDTH - _RIGHT:g}" '
             f'y1="{y:.1f}" y2="{y:.1f}"/>'
             f'<text class="value" x="{_LEFT - 5:g}" y="{y + 3.5:.1f}" text-anchor="end">{_short(value, step)}</text>'
         )
     for mark in marks:
         x = _LEFT + plot_width * mark / count
-        parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP:g}" y2="{_TOP + _PLOT_HEIGHT:g}"/>')
+        parts.append(f'<line class="rule" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP:g}" y2="{_TOP + _PLOT_HEIGHT:g}"/>')
     for line in lines:
         places = [(x_of(i), y_of(point.value)) for i, point in enumerate(line.points)]
         if len(places) > 1:

@@ -55,11 +55,11 @@ def _facts(analysis: MatchAnalysis, words: Words) -> str:
 
 def _players(analysis: MatchAnalysis, words: Words) -> str:
     rows: tuple[tuple[str, Callable[[PlayerFigures], str]], ...] = (
-        ("PR", lambda one: "–" if one.pr is None else f'<span class="big">{words.number(one.pr)}</span>'),
-        ("±", lambda one: "–" if one.se is None else words.number(one.se)),
+        ("PR", lambda one: _large_pr(one, words)),
         (words("strength"), lambda one: escape(words.strength(one.strength))),
         (words("decisions"), lambda one: f"{one.decisions}"),
-        (words("errors"), lambda one: f"{one.errors} ({words('of_them_blunders')}: {one.blunders})"),
+        (words("errors"), lambda one: f"{one.errors}"),
+        (words("of_them_blunders"), lambda one: f"{one.blunders}"),
         (words("lost"), lambda one: words.number(one.loss, 3)),
         (words("mark"), lambda one: "–" if one.mark is None else words.number(one.mark, 1)),
         (words("checker_pr"), lambda one: pr_text(one.checker, words)),
@@ -69,7 +69,14 @@ def _players(analysis: MatchAnalysis, words: Words) -> str:
         (words("lucky"), lambda one: f"{one.lucky} / {one.unlucky}"),
     )
     heads = ("", *(escape(name) for name in analysis.players))
-    return table(heads, [(label, *(shown(one) for one in analysis.figures)) for label, shown in rows])
+    return table(heads, [(label, *(shown(one) for one in analysis.figures)) for label, shown in rows], kind="pair")
+
+
+def _large_pr(figures: PlayerFigures, words: Words) -> str:
+    if figures.pr is None:
+        return "–"
+    error = "" if figures.se is None else f" <small>± {words.number(figures.se)}</small>"
+    return f'<span class="big">{words.number(figures.pr)}</span>{error}'
 
 
 def _cube_errors(figures: PlayerFigures, words: Words) -> str:

@@ -41,8 +41,10 @@ th{font-weight:600;color:var(--soft);font-size:.86rem}
 th:first-child,td:first-child,td.text,th.text{text-align:left}
 .wrap{white-space:normal;display:inline-block;min-width:14rem;max-width:40rem}
 tr.done td{font-weight:600}
-.grid{display:grid;gap:1rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,20rem),1fr))}
+.grid{display:grid;gap:1rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr))}
 .card{background:var(--card);border:1px solid var(--line);border-radius:.6rem;padding:.8rem 1rem}
+.card h3{margin-top:.1rem}
+.pair table{max-width:44rem}.pair th,.pair td{white-space:normal;width:30%}
 .decision{display:grid;gap:.4rem 1.2rem;grid-template-columns:minmax(0,24rem) minmax(0,1fr);margin:1rem 0;
 break-inside:avoid;border-left:4px solid var(--error)}
 .decision.blunder{border-left-color:var(--blunder)}
@@ -57,14 +59,16 @@ break-inside:avoid;border-left:4px solid var(--error)}
 .chart .a{fill:var(--a)}.chart .b{fill:var(--b)}
 .chart polyline{fill:none!important;stroke-width:2;stroke-linejoin:round}
 .chart polyline.a,.chart line.a{stroke:var(--a)}.chart polyline.b,.chart line.b{stroke:var(--b)}
-.chart .whisker{opacity:.45}.chart .grid{stroke:var(--line)}.chart .axis{stroke:var(--soft)}
+.chart .whisker{opacity:.45}.chart .rule{stroke:var(--line)}.chart .axis{stroke:var(--soft)}
 .legend{margin:.2rem 0;font-size:.9rem}.key{margin-right:1rem}
 .key::before{content:"";display:inline-block;width:.8em;height:.8em;border-radius:50%;margin-right:.35em}
 .key.a::before{background:var(--a)}.key.b::before{background:var(--b)}
 details summary{cursor:pointer;color:var(--a)}
 .xgid{font:12px ui-monospace,monospace;color:var(--soft);overflow-wrap:anywhere}
 @media (max-width:44rem){.decision{grid-template-columns:minmax(0,1fr)}th,td{padding:.3rem .4rem}
-body{font-size:15px}main{padding:.7rem}.card{padding:.7rem}}
+body{font-size:15px}main{padding:.7rem}.card{padding:.7rem}
+.names td:first-child{white-space:normal}
+.decision table{font-size:.86em}.decision th,.decision td{padding:.25rem .22rem}}
 @media print{:root{--bg:#fff;--card:#fff;--ink:#000;--soft:#444;--line:#bbb}body{font-size:10.5pt}
 main{max-width:none;padding:0}.decision{grid-template-columns:7.5cm 1fr}
 .scroll{overflow:visible}a{color:inherit;text-decoration:none}
@@ -83,11 +87,11 @@ def page(title: str, body: str, words: Words) -> str:
     )
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: Sequence[int] = ()) -> str:
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: Sequence[int] = (), kind: str = "") -> str:
     """A table that scrolls by itself where the page is narrow.
 
     Args:
-        rows: cells that are already HTML. texts: columns besides the first that stand to the left.
+        rows: cells that are already HTML. texts: columns besides the first that stand to the left. kind: another class.
     """
 
     def cells(tag: str, row: Sequence[str]) -> str:
@@ -96,7 +100,8 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: Sequence[i
         )
 
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
-    return f'<div class="scroll"><table><thead><tr>{cells("th", heads)}</tr></thead><tbody>{body}</tbody></table></div>'
+    head = f"<thead><tr>{cells('th', heads)}</tr></thead>"
+    return f'<div class="{f"scroll {kind}".strip()}"><table>{head}<tbody>{body}</tbody></table></div>'
 
 
 def pr_text(group: GroupFigures | None, words: Words) -> str:

@@ -47,7 +47,7 @@ class Words:
         shown = f"{value:+.{decimals}f}" if sign else f"{value:.{decimals}f}"
         if float(shown) == 0.0:
             shown = shown.replace("-", "+" if sign else "")
-        return shown.replace(".", self.language.decimal_mark)
+        return shown.replace("-", "\N{MINUS SIGN}").replace(".", self.language.decimal_mark)
 
 
 _TEXTS: Mapping[str, Text] = {
