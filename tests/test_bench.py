@@ -16,9 +16,9 @@ from cluster.bench.gnubg import Work, parse_output, run_gnubg
 from cluster.bench.measure import Effort, Figure, cpu_seconds, passes_for, pinned, repeat
 from cluster.bench.positions import OWN_SET, load_positions, read_positions
 from cluster.bench.suite import Part, report_of
+from cluster.bench_schemas import BenchPositionsReport, BenchReport
 from cluster.cli.bench import _UNITS, BenchPart
 from cluster.cli.main import main
-from cluster.schemas import BenchPositionsReport, BenchReport
 from engine.board import START, flip
 from engine.errors import InfrastructureError, InputError, InternalError
 from engine.ids import parse_position

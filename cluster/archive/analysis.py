@@ -34,7 +34,7 @@ from engine.analysis.rating import PlayerTally
 from engine.position import Player
 from engine.records.record import GameRecord, MatchRecord
 
-WINDOW = 20_000
+WINDOW = 10_000
 """Decisions that are held at a time."""
 
 

@@ -32,7 +32,7 @@ from engine.cube import CubeQuestion
 from engine.decision import AnswerVerdict, CubeAction, CubeVerdict
 from engine.kernels.cube import LOSE1, POINT, WIN1
 from engine.kernels.network import ONE
-from engine.notation import format_play
+from engine.notation import describe_play
 from engine.position import Player, Position
 from engine.records.record import Action
 from engine.xgid import format_xgid
@@ -221,7 +221,7 @@ class _Names:
             position = self._position
             assert position.dice is not None
             after = np.frombuffer(play.after, dtype=np.int8)
-            found = format_play(position.board, after, position.dice, position.match.rules)
+            found = describe_play(position.board, after, position.dice)
             self._known[play.after] = found
         return found
 

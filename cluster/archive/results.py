@@ -230,7 +230,7 @@ _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 def to_json(result: object) -> bytes:
     """A result as a JSON document; the same result has the same bytes."""
-    return _adapter(type(result)).dump_json(result, indent=1) + b"\n"
+    return _adapter(type(result)).dump_json(result) + b"\n"
 
 
 def from_json(kind: type[R], content: bytes) -> R:

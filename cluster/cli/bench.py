@@ -12,7 +12,7 @@ import typer
 from cluster.cli.options import JsonOption, NetOption, chosen_nets, print_json
 
 if TYPE_CHECKING:
-    from cluster.schemas import BenchReport
+    from cluster.bench_schemas import BenchReport
 
 
 class BenchPart(enum.Enum):
@@ -24,6 +24,7 @@ class BenchPart(enum.Enum):
     ROLLOUT = "rollout"
     SELF_PLAY = "selfplay"
     FIT = "fit"
+    ARCHIVE = "archive"
     SCALING = "scaling"
     ALL = "all"
 
@@ -45,6 +46,9 @@ _UNITS = {
     "rollout.cpu_s_to_se_004": "cpu-seconds per play to SE 0.004",
     "selfplay.games_per_s": "games per cpu-second",
     "fit.samples_per_s": "samples fitted per cpu-second",
+    "archive.decisions_per_s.quick": "decisions per cpu-second, policy quick",
+    "archive.decisions_per_s.normal": "decisions per cpu-second, policy normal",
+    "archive.mb_per_1000_matches": "MB more per 1,000 matches",
     "scaling.two_workers": "times as fast as one worker, by the clock",
     "memory.worker_mb": "MB resident per worker",
 }
@@ -68,7 +72,7 @@ def bench(
     net: NetOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Measure how fast this machine is: PART is leaf, plays, search, rollout, selfplay, fit, scaling or all.
+    """Measure how fast this machine is: PART is leaf, plays, search, rollout, selfplay, fit, archive, scaling or all.
 
     Figures are medians of repeated runs, those of one core by processor time.
     A part takes at most 45 seconds where the machine is free.
