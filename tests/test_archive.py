@@ -195,6 +195,15 @@ def test_a_rotten_file_is_named_and_skipped_and_a_copy_counts_once(tmp_path: Pat
     assert [one.analysis.file for one in matches_of(found)] == ["m1.mat", "m3.mat"]
 
 
+def test_names_and_contents_that_no_page_can_hold_are_made_printable(tmp_path: Path) -> None:
+    write_matches(tmp_path, (1,))
+    (tmp_path / "m1.mat").rename(tmp_path / os.fsdecode(b"odd\xff\n.mat"))
+    (tmp_path / "rotten.mat").write_bytes(b"\x07\x1b[31m nothing")
+    shown = [one.analysis.file if isinstance(one, AnalysedMatch) else one.reason for one in analysed(tmp_path)]
+    assert len(shown) == 2
+    assert all(text.isprintable() and text.encode() for text in shown)
+
+
 def test_an_illegal_play_is_shown_but_counts_nowhere(tmp_path: Path) -> None:
     (tmp_path / "a.mat").write_text(ILLEGAL, encoding="utf-8")
     (found,) = matches_of(analysed(tmp_path))

@@ -47,7 +47,7 @@ def find_files(paths: Sequence[Path]) -> list[FoundFile]:
     for path in paths:
         for file in record_files([path]):
             shown = file.relative_to(path).as_posix() if path.is_dir() else file.as_posix()
-            found.append(FoundFile(file, shown))
+            found.append(FoundFile(file, printable(shown)))
     if not found:
         raise InputError("path", ", ".join(map(str, paths)), "files, or folders with files")
     return found
@@ -72,12 +72,17 @@ class Reader:
                 return Skipped(file.shown, "no games")
             asked = ask(record, self._matches)
         except InputError as error:
-            return Skipped(file.shown, str(error))
+            return Skipped(file.shown, printable(str(error)))
         content = content_of(record)
         first = self._seen.setdefault(content, file.shown)
         if first is not file.shown:
             return Skipped(file.shown, f"the same match as {first}", same_as=first)
         return MatchWork(file.path, file.shown, content.hex(), record, asked)
+
+
+def printable(text: str) -> str:
+    """Fit to show and to write: file names and contents may hold anything."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def content_of(record: MatchRecord) -> bytes:
