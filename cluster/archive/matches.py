@@ -17,7 +17,7 @@ from engine.met import load_met, met_for
 from workers.tasks import Table
 
 VALUES_VERSION = 1
-"""Raised when the same position would get other values, or their stored form changes."""
+"""Raised when the stored form of values changes. What changes values themselves raises `RESULT_VERSION`."""
 
 
 @dataclass(frozen=True)
