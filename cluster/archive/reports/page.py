@@ -37,7 +37,7 @@ a{color:var(--a)}
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 th,td{padding:.32rem .55rem;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}
-th{font-weight:600;color:var(--soft);font-size:.86rem}
+th{font-weight:600;color:var(--soft);font-size:.86rem;white-space:normal;vertical-align:bottom}
 th:first-child,td:first-child,td.text,th.text{text-align:left}
 .wrap{white-space:normal;display:inline-block;min-width:14rem;max-width:40rem}
 tr.done td{font-weight:600}
@@ -68,7 +68,7 @@ details summary{cursor:pointer;color:var(--a)}
 @media (max-width:44rem){.decision{grid-template-columns:minmax(0,1fr)}th,td{padding:.3rem .4rem}
 body{font-size:15px}main{padding:.7rem}.card{padding:.7rem}
 .names td:first-child{white-space:normal}
-.decision table{font-size:.86em}.decision th,.decision td{padding:.25rem .22rem}}
+.decision table{font-size:.8em}.decision th,.decision td{padding:.25rem .15rem}}
 @media print{:root{--bg:#fff;--card:#fff;--ink:#000;--soft:#444;--line:#bbb}body{font-size:10.5pt}
 main{max-width:none;padding:0}.decision{grid-template-columns:7.5cm 1fr}
 .scroll{overflow:visible}a{color:inherit;text-decoration:none}
