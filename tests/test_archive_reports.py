@@ -76,11 +76,24 @@ def test_a_page_stands_alone_and_shows_every_error(matches: list[AnalysedMatch],
         addresses = set(re.findall(r"(?:https?:)?//[^\s\"'<>]+", page)) - {"http://www.w3.org/2000/svg"}
         assert addresses == set(), "nothing is fetched from anywhere"
         assert "<script" not in page
-        assert page.count("<article") == wrong([match], Grade.ERROR, Grade.BLUNDER)
+        undecided = sum(one.done is None for one in match.analysis.decisions)
+        assert page.count("<article") == wrong([match], Grade.ERROR, Grade.BLUNDER) + undecided
         assert f'<html lang="{language.value}">' in page
         assert Words(language)("errors_list") in page
         for figures in match.analysis.figures:
             assert figures.pr is None or Words(language).number(figures.pr) in page
+
+
+def test_positions_of_a_list_are_shown_with_their_best_plays(tmp_path: Path) -> None:
+    ids = ["XGID=-b----E-C---eE---c-e----B-:0:0:1:31:0:0:0:0:10", "XGID=-b----E-C---eE---c-e----B-:0:0:1:00:0:0:0:0:10"]
+    (tmp_path / "list.txt").write_text("\n".join(ids), encoding="utf-8")
+    (found,) = matches_of(analysed(tmp_path, small_policy(level=1)))
+    play, cube = found.analysis.decisions
+    assert (play.done, play.loss, cube.done, cube.loss) == (None, None, None, None)
+    page = match_page(found.analysis, Language.ENGLISH)
+    assert page.count("<article") == 2
+    assert f"<b>{play.best}</b>" in page
+    assert 'class="badge"' not in page
 
 
 def test_names_of_players_are_no_html(matches: list[AnalysedMatch]) -> None:
@@ -103,7 +116,7 @@ def test_the_folder_links_every_match_and_its_documents_can_be_read(folder: Path
         kept = json.loads((folder / f"{row.report}.json").read_bytes())
         assert kept["digest"] == match.analysis.digest
     assert not list(folder.rglob("*.partial"))
-    assert len(summary.worst) == min(WORST_SHOWN, sum(bool(d.loss) for m in matches for d in m.analysis.decisions))
+    assert len(summary.worst) == min(WORST_SHOWN, wrong(matches, Grade.ERROR, Grade.BLUNDER))
     losses = [one.decision.loss or 0.0 for one in summary.worst]
     assert losses == sorted(losses, reverse=True)
 
@@ -118,6 +131,7 @@ def test_a_summary_adds_its_matches_up(matches: list[AnalysedMatch]) -> None:
     assert {one.figures.name for one in found.players} == {"Fox", "Ümit"}
     assert all(len(one.trend) == len(matches) for one in found.players)
     assert [one.file for one in found.skipped] == ["rotten.mat"]
+    assert all((one.figures.strength is None) == (one.figures.decisions < 20) for one in found.players)
     backwards = new_summary()
     for match in reversed(matches):
         backwards.add(match, "x")

@@ -5,6 +5,9 @@ from __future__ import annotations
 from cluster.archive.results import GroupFigures, PlayerFigures
 from engine.analysis.rating import LossTally, PlayerTally, strength
 
+LEAST_FOR_STRENGTH = 20
+"""Decisions below which nobody is called a champion."""
+
 
 def group_figures(tally: LossTally) -> GroupFigures | None:
     """None without decisions."""
@@ -30,7 +33,7 @@ def player_figures(name: str, tally: PlayerTally) -> PlayerFigures:
         decisions=all_.decisions,
         pr=None if rating is None else _rounded(rating.pr),
         se=None if rating is None or rating.se is None else _rounded(rating.se),
-        strength=None if rating is None else strength(rating.pr).name.lower(),
+        strength=None if rating is None or rating.decisions < LEAST_FOR_STRENGTH else strength(rating.pr).name.lower(),
         mark=None if all_.mark is None else round(all_.mark, 2),
         errors=all_.errors,
         blunders=all_.blunders,

@@ -19,6 +19,8 @@ from workers.tasks import Table
 VALUES_VERSION = 1
 """Raised when the stored form of values changes. What changes values themselves raises `RESULT_VERSION`."""
 
+_MOST_REMEMBERED = 10_000
+
 
 @dataclass(frozen=True)
 class Conditions:
@@ -63,6 +65,7 @@ class Matches:
     def __init__(self, conditions: Conditions) -> None:
         self.conditions = conditions
         self._numbers: dict[MatchState, int] = {}
+        self._met_before: dict[MatchState, int] = {}
         self._known: list[_Known] = []
         self._tables: dict[str, Table] = {}
 
@@ -72,14 +75,16 @@ class Matches:
         Raises:
             InputError: a match longer than tables go.
         """
-        found = self._numbers.get(match)
+        found = self._met_before.get(match)
         if found is None:
             canonical = bare(match)
             found = self._numbers.get(canonical)
             if found is None:
                 self._known.append(self._prepare(canonical))
                 found = self._numbers[canonical] = len(self._known) - 1
-            self._numbers[match] = found
+            if len(self._met_before) >= _MOST_REMEMBERED:  # running scores of sessions never end
+                self._met_before.clear()
+            self._met_before[match] = found
         return found
 
     def turned(self, number: int) -> int:

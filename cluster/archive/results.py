@@ -145,6 +145,7 @@ class PlayerFigures:
     se: float | None
     """Standard error; None with fewer than two decisions."""
     strength: str | None
+    """What players call the PR; none with fewer than twenty decisions."""
     mark: float | None
     """From 10 (no error) to 0."""
     errors: int

@@ -14,6 +14,7 @@ from cluster.archive.habits import FrequentError, PlannedArea, Played, areas_of,
 from cluster.archive.openings import OpeningBook, OpeningFigures, Openings
 from cluster.archive.results import ConditionsShown, DecisionResult, GroupFigures, PlayerFigures, level_name
 from engine.analysis.rating import LossTally, PlayerTally
+from engine.analysis.thresholds import Grade
 
 WORST_SHOWN = 40
 
@@ -210,7 +211,7 @@ class Summary:
         player.played.append((analysis.date, len(self._rows), played, point))
 
     def _add_worst(self, decision: DecisionResult, row: MatchRow, place: int) -> None:
-        if not decision.counts or not decision.loss:
+        if not decision.counts or decision.loss is None or decision.grade in (None, Grade.RIGHT):
             return
         # Of equal losses the one that came first stays, whatever the heap does.
         rank = (decision.loss, -len(self._rows), -place)

@@ -180,7 +180,7 @@ def _number(value: float | None, words: Words) -> str:
 
 
 def _matches(summary: ArchiveSummary, words: Words) -> str:
-    heads = (words("match"), words("date"), "", words("result"), "PR", words("luck"), "")
+    heads = (words("match"), words("date"), "", words("result"), "PR", words("luck"), words("adjusted"))
     return table(heads, [_match(row, words) for row in summary.matches], texts=(1, 2), kind="names")
 
 

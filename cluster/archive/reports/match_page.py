@@ -20,6 +20,8 @@ from cluster.archive.results import DecisionResult, GameFigures, MatchAnalysis, 
 from engine.analysis.language import Language, percent
 from engine.analysis.thresholds import Grade
 
+MOST_POSITIONS = 100
+"""Open decisions on a page; the others are in its JSON document."""
 _STYLES = ("a", "b")
 
 
@@ -35,7 +37,8 @@ def match_page(analysis: MatchAnalysis, language: Language, back: str | None = N
         _adjusted(analysis, words),
         _charts(analysis, words),
         f"<h2>{words('games')}</h2>{_games(analysis, words)}",
-        f"<h2>{words('errors_list')}</h2>{_errors(analysis, words)}",
+        _errors(analysis, words),
+        _open(analysis, words),
         _notes(analysis, words),
         conditions_html(analysis.conditions, analysis.levels, words),
     ]
@@ -179,16 +182,23 @@ def _wrong(analysis: MatchAnalysis) -> list[DecisionResult]:
 
 
 def _errors(analysis: MatchAnalysis, words: Words) -> str:
-    cards = []
-    for one in _wrong(analysis):
-        player = escape(analysis.players[one.player - 1])
-        where = words("where", game=one.game, turn=one.turn)
-        head = (
-            f"<b>{question_text(one, player, words)}</b>"
-            f'<span class="soft">{where} · {words.area(one.type.value)}</span>'
-        )
-        cards.append(decision_html(one, analysis.rules, head, words, _anchor(one)))
-    return "".join(cards) or f"<p>{words('no_errors')}</p>"
+    if not any(one.counts for one in analysis.decisions):
+        return ""
+    cards = "".join(_card(one, analysis, words) for one in _wrong(analysis))
+    return f"<h2>{words('errors_list')}</h2>" + (cards or f"<p>{words('no_errors')}</p>")
+
+
+def _open(analysis: MatchAnalysis, words: Words) -> str:
+    """Decisions that nobody took: positions of a list, or where a record stops."""
+    cards = [_card(one, analysis, words) for one in analysis.decisions if one.done is None]
+    return f"<h2>{words('positions')}</h2>{''.join(cards[:MOST_POSITIONS])}" if cards else ""
+
+
+def _card(one: DecisionResult, analysis: MatchAnalysis, words: Words) -> str:
+    player = escape(analysis.players[one.player - 1])
+    where = words("where", game=one.game, turn=one.turn)
+    head = f'<b>{question_text(one, player, words)}</b><span class="soft">{where} · {words.area(one.type.value)}</span>'
+    return decision_html(one, analysis.rules, head, words, _anchor(one))
 
 
 def _anchor(one: DecisionResult) -> str:

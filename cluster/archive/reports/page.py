@@ -127,19 +127,21 @@ def conditions_html(conditions: ConditionsShown, levels: dict[str, int], words: 
 
 
 def decision_html(decision: DecisionResult, rules: str, head: str, words: Words, anchor: str = "") -> str:
-    """The card of an error: board, what was played and what is best, why, and the candidates."""
+    """The card of an error or an open decision: board, what was played, what is best, why, and the candidates."""
     blunder = decision.grade is Grade.BLUNDER
-    loss = words.number(-(decision.loss or 0.0), 3)
     values = _plays_html(decision, words) if decision.kind is DecisionKind.PLAY else _cube_html(decision, words)
     comment = f'<p class="soft">“{escape(decision.comment)}”</p>' if decision.comment else ""
     identity = f' id="{escape(anchor)}"' if anchor else ""
+    badge = played = ""
+    if decision.loss is not None:
+        loss = words.number(-decision.loss, 3)
+        badge = f'<span class="badge">{words("blunder" if blunder else "error")} {loss}</span>'
+        played = f"{words('played')}: <b>{escape(words.done(decision.done or ''))}</b> · "
+    why = f'<p class="why">{escape(decision.sentence)}</p>' if decision.sentence else ""
     return (
         f'<article class="card decision{" blunder" if blunder else ""}"{identity}>'
-        f'<header>{head}<span class="badge">{words("blunder" if blunder else "error")} {loss}</span></header>'
-        f"<div>{decision_board(decision, rules)}</div>"
-        f'<div><p class="why">{escape(decision.sentence)}</p>'
-        f"<p>{words('played')}: <b>{escape(words.done(decision.done or ''))}</b> · "
-        f"{words('best')}: <b>{escape(words.done(decision.best))}</b></p>{values}{comment}"
+        f"<header>{head}{badge}</header><div>{decision_board(decision, rules)}</div>"
+        f"<div>{why}<p>{played}{words('best')}: <b>{escape(words.done(decision.best))}</b></p>{values}{comment}"
         f'<p class="xgid">{escape(decision.xgid)}</p></div></article>'
     )
 
