@@ -10,7 +10,7 @@ from pathlib import Path
 from cluster.archive.matches import Matches
 from cluster.archive.work import MatchWork, ask
 from cluster.records import read_file, record_files
-from engine.errors import InputError
+from engine.errors import InputError, InternalError
 from engine.records.record import MatchRecord
 
 _DIGEST_BYTES = 16
@@ -71,7 +71,7 @@ class Reader:
             if not record.games:
                 return Skipped(file.shown, "no games")
             asked = ask(record, self._matches)
-        except InputError as error:
+        except (InputError, InternalError) as error:  # of hundreds of files, none may stop the others
             return Skipped(file.shown, printable(str(error)))
         content = content_of(record)
         first = self._seen.setdefault(content, file.shown)
