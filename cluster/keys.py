@@ -53,6 +53,13 @@ SERIES = KeyFamily(
     "coordinator",
     "trial blocks of one candidate, or pairs of games of one match: field `first:count`, value sealed rows of int32",
 )
+VALUES = KeyFamily(
+    PREFIX + "values:{name}",
+    KeyType.STRING,
+    CACHE_TTL,
+    "archive",
+    "sealed values of one position of an archive by the content key of its question",
+)
 JOB = KeyFamily(PREFIX + "job:{name}", KeyType.HASH, None, "client, coordinator", "the fields of one JobRecord as text")
 JOB_INDEX = KeyFamily(PREFIX + "jobs", KeyType.SORTED_SET, None, "client", "job ids by time of creation")
 
@@ -71,4 +78,20 @@ ASKERS = KeyFamily(PREFIX + "askers:{name}", KeyType.SET, CACHE_TTL, "API", "cli
 PROBE = KeyFamily(PREFIX + "probe", KeyType.STRING, 60, "API", "nothing: written to see whether writing is possible")
 BATCH = KeyFamily(PREFIX + "batch:{name}", KeyType.LIST, CACHE_TTL, "API", "job ids of one batch, in its order")
 
-TABLE = (RESULT, SERIES, JOB, JOB_INDEX, QUESTION, OPEN, ORDER, EVENTS, FEED, LEASE, STATUS, ASKERS, PROBE, BATCH)
+TABLE = (
+    RESULT,
+    SERIES,
+    VALUES,
+    JOB,
+    JOB_INDEX,
+    QUESTION,
+    OPEN,
+    ORDER,
+    EVENTS,
+    FEED,
+    LEASE,
+    STATUS,
+    ASKERS,
+    PROBE,
+    BATCH,
+)

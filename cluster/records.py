@@ -73,7 +73,7 @@ def import_files(paths: Sequence[Path], folder: Path | None, target: RecordForma
     Raises:
         InputError: there is no file at all, or `folder` is none.
     """
-    files = list(_files(paths))
+    files = list(record_files(paths))
     if not files:
         raise InputError("path", ", ".join(map(str, paths)), "files, or folders with files")
     if folder is not None:
@@ -139,7 +139,7 @@ def write_file(path: Path, text: str) -> None:
         raise InfrastructureError(f"{path}: {error.strerror or error}") from None
 
 
-def _files(paths: Sequence[Path]) -> Iterator[Path]:
+def record_files(paths: Sequence[Path]) -> Iterator[Path]:
     """Files as they are named; of folders all files, sorted, hidden ones left out."""
     for path in paths:
         if path.is_dir():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
@@ -19,6 +19,7 @@ from redis.retry import Retry
 
 from cluster import keys
 from cluster.embedded_redis import EmbeddedRedis
+from cluster.keys import VALUES
 from cluster.payload import CorruptPayloadError, seal, unseal
 from cluster.scheduling import Priority
 from cluster.settings import Settings, without_password
@@ -33,6 +34,7 @@ _CONNECT_TIMEOUT = 2.0
 _ANSWER_TIMEOUT = 5.0
 _RETRIES = 2
 _JOBS_PER_PAGE = 100
+_VALUES_AT_ONCE = 1000
 
 
 class RedisStore:
@@ -110,6 +112,38 @@ class RedisStore:
                 return pipe.execute()[0]
 
         return bool(self._call(write))
+
+    def get_values(self, keys: Sequence[str]) -> list[bytes | None]:
+        """See `Store`."""
+        found: list[bytes | None] = []
+        for first in range(0, len(keys), _VALUES_AT_ONCE):
+            names = [VALUES.key(key) for key in keys[first : first + _VALUES_AT_ONCE]]
+
+            def read(names: Sequence[str] = names) -> Any:
+                with self._client.pipeline(transaction=False) as pipe:
+                    for name in names:
+                        pipe.getex(name, ex=VALUES.ttl)
+                    return pipe.execute()
+
+            for name, stored in zip(names, self._call(read), strict=True):
+                try:
+                    found.append(None if stored is None else unseal(stored))
+                except CorruptPayloadError as error:
+                    log.warning("%s dropped: %s", name, error)
+                    self._call(lambda name=name: self._client.delete(name))  # type: ignore[misc]
+                    found.append(None)
+        return found
+
+    def put_values(self, values: Mapping[str, bytes]) -> None:
+        """See `Store`."""
+
+        def write() -> Any:
+            with self._client.pipeline(transaction=False) as pipe:
+                for key, payload in values.items():
+                    pipe.set(VALUES.key(key), seal(payload), ex=VALUES.ttl)
+                return pipe.execute()
+
+        self._call(write)
 
     def put_job(self, job: JobRecord) -> None:
         """See `Store`."""

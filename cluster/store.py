@@ -7,6 +7,7 @@ changes and nothing is ever invalidated. Writing twice is harmless, which makes 
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -104,6 +105,12 @@ class Store(Protocol):
     def put_block(self, series: str, trials: TrialRange, payload: bytes) -> bool:
         """Remember a finished block; the first write wins. Returns whether this write was the first."""
 
+    def get_values(self, keys: Sequence[str]) -> list[bytes | None]:
+        """Values of positions by their content keys, in the same order; None as in `get_result`."""
+
+    def put_values(self, values: Mapping[str, bytes]) -> None:
+        """Remember values of many positions."""
+
     def put_job(self, job: JobRecord) -> None:
         """Write a job, new or changed."""
 
@@ -127,6 +134,7 @@ class MemoryStore:
         # Sealed as on a real server, so that corruption is handled by the same steps.
         self._results: dict[str, bytes] = {}
         self._series: dict[str, dict[TrialRange, bytes]] = {}
+        self._values: dict[str, bytes] = {}
         self._jobs: dict[str, JobRecord] = {}
 
     def get_result(self, key: str) -> bytes | None:
@@ -168,6 +176,23 @@ class MemoryStore:
             return False
         stored[trials] = seal(payload)
         return True
+
+    def get_values(self, keys: Sequence[str]) -> list[bytes | None]:
+        """See `Store`."""
+        found: list[bytes | None] = []
+        for key in keys:
+            stored = self._values.get(key)
+            try:
+                found.append(None if stored is None else unseal(stored))
+            except CorruptPayloadError as error:
+                log.warning("values %s dropped: %s", key, error)
+                del self._values[key]
+                found.append(None)
+        return found
+
+    def put_values(self, values: Mapping[str, bytes]) -> None:
+        """See `Store`."""
+        self._values.update({key: seal(payload) for key, payload in values.items()})
 
     def put_job(self, job: JobRecord) -> None:
         """See `Store`."""

@@ -19,6 +19,7 @@ from engine.kernels.network import ONE
 from engine.kernels.play import MOST_PLAYS, ROLLS, Engine, rank_roll
 from engine.match import MatchState
 from engine.met import MatchEquityTable
+from engine.moves import ROLLS as ROLLS_IN_ORDER
 from engine.scoring import may_double
 from engine.search import MoveFilter, check_level
 
@@ -82,6 +83,20 @@ class CubefulPlay:
     level: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class RolledPlays:
+    """Every legal play of a roll at 1-ply with the cube, in the order of generation, in the mover's view."""
+
+    afters: NDArray[np.int8]
+    """[P, 26]."""
+    outcomes: NDArray[np.int64]
+    """[P, 5] in 1/2**20."""
+    values: NDArray[np.int64]
+    """[P] in 1/2**30, with the cube."""
+    cubeless: NDArray[np.int64]
+    """[P]: by what wins and losses are worth to the mover, in any unit; decides between equal values."""
+
+
 @dataclass(slots=True)
 class _Candidate:
     after: NDArray[np.int8]
@@ -132,12 +147,43 @@ class CubefulEvaluator:
         Raises:
             InputError: an unknown level, or as `question`.
         """
-        check_level(level)
-        question = self.question(match)
-        outcome, rolling = self._values(flip(board), match, level)
-        win, gammon, backgammon, lose_gammon, lose_backgammon = outcome.tolist()
-        own = np.array([ONE - win, lose_gammon, lose_backgammon, gammon, backgammon], dtype=np.int64)
-        return CubeValues(question, own, rolling, may_double(match, board))
+        outcome, rolling = self.after_position(flip(board), match, level)
+        return values_before_roll(self.question(match), board, outcome, rolling)
+
+    def plays(self, board: Board, dice: tuple[int, int], match: MatchState) -> RolledPlays:
+        """All legal plays of a roll at 1-ply; `match` in the view of the mover of `board`.
+
+        Raises:
+            InputError: as `question`.
+        """
+        question, _, engine = self._prepared(match.flip())
+        top = self._levels[0]
+        n = rank_roll(np.array(board), dice[0], dice[1], engine, top.plays)
+        s = top.plays.main
+        value_roll(n, question.game, engine.bearoff, s, top)
+        return RolledPlays(
+            s.plays[:n].copy(), s.outcomes[:n].copy(), top.cube.values[:n, 0].copy(), s.equities[:n].copy()
+        )
+
+    def best_of_rolls(self, board: Board, match: MatchState) -> NDArray[np.int64]:
+        """What the best play of each roll is worth to the mover, the cube staying where it is: int64[21] in 1/2**30, in
+        the order of `engine.moves.ROLLS`, at 1-ply.
+
+        The best of the plays that the filter net likes, as inside a search; `match` in the mover's view.
+
+        Raises:
+            InputError: as `question`.
+        """
+        question, engine, other = self._prepared(match)
+        after = flip(board)
+        if self.is_exact(board, match):  # a search would end at once and look at no reply
+            return np.array([self.plays(board, roll, match).values.max() for roll in ROLLS_IN_ORDER], dtype=np.int64)
+        outcome = np.zeros(outcomes.OUTCOMES, dtype=np.int64)
+        rolling = np.zeros(MOST_STATES, dtype=np.int64)
+        _, l4, l3, l2 = self._levels
+        cube_values_after(after, 2, engine, other, l4, l3, l2, question.game, self._memory, outcome, rolling)
+        starts = l2.plays.main.starts
+        return np.asarray(np.maximum.reduceat(l2.cube.values[: starts[ROLLS], 0], starts[:ROLLS]))
 
     def rank_plays(
         self,
@@ -161,14 +207,12 @@ class CubefulEvaluator:
         own = self.question(match)
         turned = match.flip()
         question, _, engine = self._prepared(turned)
-        top = self._levels[0]
-        n = rank_roll(np.array(board), dice[0], dice[1], engine, top.plays)
-        s = top.plays.main
-        value_roll(n, question.game, engine.bearoff, s, top)
-        left = np.maximum(s.plays[:n], 0).sum(axis=1).tolist()
-        values, cubeless = top.cube.values[:n, 0].tolist(), s.equities[:n].tolist()
+        rolled = self.plays(board, dice, match)
+        left = np.maximum(rolled.afters, 0).sum(axis=1).tolist()
+        values, cubeless = rolled.values.tolist(), rolled.cubeless.tolist()
         plays = [
-            _Candidate(s.plays[i].copy(), i, left[i], s.outcomes[i].copy(), values[i], cubeless[i], 1) for i in range(n)
+            _Candidate(rolled.afters[i], i, left[i], rolled.outcomes[i], values[i], cubeless[i], 1)
+            for i in range(len(values))
         ]
         steps = move_filter.for_level(level) if move_filter else ()
         for number, step in enumerate(steps):
@@ -177,11 +221,34 @@ class CubefulEvaluator:
             going_on = [p for p in plays[: step.keep] if p.level == step.level and p.value >= limit]
             target = steps[number + 1].level if number + 1 < len(steps) else level
             for play in going_on:
-                play.outcome, rolling = self._values(play.after, turned, target)
+                play.outcome, rolling = self.after_position(play.after, turned, target)
                 play.value = -int(before_roll_value(rolling, question.game))
                 play.cubeless = int(play.outcome @ engine.utility) - ONE
                 play.level = target
         return [self._shown(own, play) for play in _sorted(plays)]
+
+    def after_position(
+        self, after: Board, match: MatchState, level: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """An after-position at a level; `match` has the view of the player who is on roll next.
+
+        Returns:
+            (outcome int64[5] in 1/2**20, the view of who just moved; what it is worth to the other player to roll now,
+            in each state of the question's search, int64[S] in 1/2**30).
+
+        Raises:
+            InputError: an unknown level, or as `question`.
+        """
+        check_level(level)
+        if self._remembered != (match, level):
+            self._memory.boards[:] = 0
+            self._remembered = (match, level)
+        question, own, other = self._prepared(match)
+        outcome = np.zeros(outcomes.OUTCOMES, dtype=np.int64)
+        rolling = np.zeros(MOST_STATES, dtype=np.int64)
+        _, l4, l3, l2 = self._levels
+        cube_values_after(np.array(after), level, own, other, l4, l3, l2, question.game, self._memory, outcome, rolling)
+        return outcome, rolling[: int(question.game.counts[1])]
 
     def market_losers(self, board: Board, match: MatchState) -> NDArray[np.int64]:
         """After which rolls the market is lost: int64[21] in the order 1-1, 2-1, 2-2, 3-1, ...: of the 36 replies to
@@ -220,20 +287,6 @@ class CubefulEvaluator:
             self._questions[match] = (question, own, other)
         return self._questions[match]
 
-    def _values(self, after: Board, match: MatchState, level: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Outcome of an after-position in the view of who just moved, and what it is worth to roll now to the other
-        player, whose view `match` has.
-        """
-        if self._remembered != (match, level):
-            self._memory.boards[:] = 0
-            self._remembered = (match, level)
-        question, own, other = self._prepared(match)
-        outcome = np.zeros(outcomes.OUTCOMES, dtype=np.int64)
-        rolling = np.zeros(MOST_STATES, dtype=np.int64)
-        _, l4, l3, l2 = self._levels
-        cube_values_after(np.array(after), level, own, other, l4, l3, l2, question.game, self._memory, outcome, rolling)
-        return outcome, rolling[: int(question.game.counts[1])]
-
     def _shown(self, question: CubeQuestion, play: _Candidate) -> CubefulPlay:
         return CubefulPlay(
             after=play.after,
@@ -242,6 +295,17 @@ class CubefulEvaluator:
             cubeless=valuation(play.outcome / ONE, question.match.rules),
             level=play.level,
         )
+
+
+def values_before_roll(
+    question: CubeQuestion, board: Board, outcome: NDArray[np.int64], rolling: NDArray[np.int64]
+) -> CubeValues:
+    """A position before the roll (`board` int8[26], its mover's view) by the values of the after-position that it is to
+    the opponent, see `CubefulEvaluator.after_position`.
+    """
+    win, gammon, backgammon, lose_gammon, lose_backgammon = outcome.tolist()
+    own = np.array([ONE - win, lose_gammon, lose_backgammon, gammon, backgammon], dtype=np.int64)
+    return CubeValues(question, own, rolling, may_double(question.match, board))
 
 
 def make_cube_space() -> CubeSpace:

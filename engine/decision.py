@@ -17,16 +17,19 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
 from engine.board import Board, flip
 from engine.cube import make_question
 from engine.cubeful import CubefulEvaluator, CubeValues
+from engine.efficiency import CubeEfficiency
 from engine.errors import InputError
 from engine.kernels.cube import NONE, double_value, static_values_of
 from engine.kernels.network import ONE
-from engine.match import CubeOwner
+from engine.match import CubeOwner, MatchState
+from engine.met import MatchEquityTable
 from engine.outcome import LOSE_BACKGAMMON, LOSE_GAMMON, WIN, WIN_BACKGAMMON, WIN_GAMMON
 from engine.position import Offer, Position
 
@@ -158,7 +161,22 @@ def judge(equities: CubeEquities) -> CubeVerdict:
     return CubeVerdict(action, answer, losses)
 
 
-def answer_offer(evaluator: CubefulEvaluator, position: Position, level: int) -> AnswerVerdict:
+class CubeValuer(Protocol):
+    """Who values positions before the roll: `CubefulEvaluator`, or somebody who has asked it before."""
+
+    @property
+    def met(self) -> MatchEquityTable | None:
+        """As of `CubefulEvaluator`; so are the others."""
+
+    @property
+    def efficiency(self) -> CubeEfficiency:
+        """Of the cube."""
+
+    def before_roll(self, board: Board, match: MatchState, level: int) -> CubeValues:
+        """In the view of the mover of `board`."""
+
+
+def answer_offer(evaluator: CubeValuer, position: Position, level: int) -> AnswerVerdict:
     """The right answer to the offer that stands in a position.
 
     Raises:
@@ -197,7 +215,7 @@ def answer_offer(evaluator: CubefulEvaluator, position: Position, level: int) ->
     return AnswerVerdict(action, equities, losses)
 
 
-def _rolling_at(evaluator: CubefulEvaluator, position: Position, factor: int, level: int) -> float:
+def _rolling_at(evaluator: CubeValuer, position: Position, factor: int, level: int) -> float:
     """What the player who doubled first gets for rolling with his opponent's cube at `factor` times its value now, in
     units of the cube now (EMG at this cube).
     """

@@ -28,6 +28,8 @@ HOMES = {
     "numba": {"engine/kernels/", "training/fused.py"},
     "llvmlite": {"engine/kernels/"},
     "matplotlib": {"training/plots.py", "cluster/reports/board_png.py"},
+    "pyarrow": {"cluster/archive/reports/parquet.py"},
+    "genanki": {"cluster/archive/reports/anki.py"},
     "pydantic": {"cluster/", "training/"},
     "pydantic_settings": {"cluster/settings.py", "cluster/service/limits.py"},
     "fastapi": {"cluster/service/"},

@@ -9,8 +9,10 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
+from nets import random_net
 
 from cluster.bench import gnubg
+from cluster.bench.archive import made_match
 from cluster.bench.engine import seconds_to_target
 from cluster.bench.gnubg import Work, parse_output, run_gnubg
 from cluster.bench.measure import Effort, Figure, cpu_seconds, passes_for, pinned, repeat
@@ -19,9 +21,14 @@ from cluster.bench.schemas import BenchPositionsReport, BenchReport
 from cluster.bench.suite import Part, report_of
 from cluster.cli.bench import _UNITS, BenchPart
 from cluster.cli.main import main
+from engine.bearoff import Bearoff
 from engine.board import START, flip
 from engine.errors import InfrastructureError, InputError, InternalError
+from engine.evaluator import Evaluator, Nets
 from engine.ids import parse_position
+from engine.records.mat import read_mat
+from engine.records.mat_writer import write_mat
+from engine.records.replay import decisions
 from workers.gnubg import find_gnubg, gnubg_board
 
 XGID = "XGID=-b----E-C---eE---c-e----B-:0:0:1:22:0:0:0:0:10"
@@ -319,3 +326,12 @@ def test_mistakes_are_one_line(arguments: list[str], named: str, capsys: pytest.
     lines = [line for line in captured.err.splitlines() if not line.startswith("measuring")]
     assert len(lines) == 1
     assert named in lines[0]
+
+
+def test_matches_for_measuring_archives_are_whole_and_the_same_every_time(databases: Bearoff) -> None:
+    evaluator = Evaluator(Nets(random_net(1)), databases.arrays)
+    match = made_match(evaluator, 7)
+    assert match == made_match(evaluator, 7) != made_match(evaluator, 8)
+    assert max(match.final_score) >= match.match.length
+    assert read_mat(write_mat(match)).plays_only() == match.plays_only()
+    assert all(one.legal for one in decisions(match))

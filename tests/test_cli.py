@@ -38,6 +38,8 @@ COMMANDS = (
     "convert",
     "import",
     "export",
+    "analyse",
+    "similar",
     "benchmark",
     "match",
     "met",

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.efficiency import CubeEfficiency
+from engine.match import MatchState
+from engine.met import MatchEquityTable
 from engine.rollout import Candidate, RolloutSettings, TrialRows
 from engine.versus import VersusSettings
 
@@ -53,3 +59,86 @@ class MatchTask:
 
     def __repr__(self) -> str:
         return f"pairs {self.first}-{self.first + self.count - 1} of a match"
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """What values with the cube depend on besides the position; equal for all questions of a batch."""
+
+    met: MatchEquityTable | None
+    efficiency: CubeEfficiency
+    bearoff_checkers: int
+    """Of a side in the two-sided database."""
+
+
+@dataclass(frozen=True, eq=False)
+class NodeBatch:
+    """After-positions to be valued at a level; its output is `NodeValues`."""
+
+    table: Table
+    level: int
+    matches: tuple[MatchState, ...]
+    match_of: NDArray[np.int32]
+    """[N]: which of `matches` each belongs to, which has the view of the player who is on roll next."""
+    boards: NDArray[np.int8]
+    """[N, 26], the view of the player who has just moved."""
+
+    def __repr__(self) -> str:
+        return f"{len(self.boards)} positions at {self.level}-ply"
+
+
+@dataclass(frozen=True, eq=False)
+class NodeValues:
+    """See `engine.cubeful.CubefulEvaluator.after_position`."""
+
+    outcomes: NDArray[np.int64]
+    """[N, 5] in 1/2**20, the view of the player who has just moved."""
+    rolling: NDArray[np.int64]
+    """[N, MOST_STATES] in 1/2**30, the view of the player on roll; zero beyond the states of the question."""
+
+
+@dataclass(frozen=True, eq=False)
+class RollBatch:
+    """Rolls whose plays are to be valued at 1-ply, with the luck of the roll; its output is `RollPlays`."""
+
+    table: Table
+    matches: tuple[MatchState, ...]
+    match_of: NDArray[np.int32]
+    """[N]: the view of the player who has rolled."""
+    boards: NDArray[np.int8]
+    """[N, 26], his view."""
+    dice: NDArray[np.int8]
+    """[N, 2], the higher first."""
+    wanted: NDArray[np.int8]
+    """[W, 26]: after-positions whose values are wanted however bad they are."""
+    wanted_of: NDArray[np.int32]
+    """[W], rising: which roll each belongs to."""
+    keep: int
+    """Plays of a roll to give back, the best ones."""
+    every_play: bool
+    """Luck by all plays of all rolls, rather than by those that the filter net likes."""
+
+    def __repr__(self) -> str:
+        return f"{len(self.boards)} rolls at 1-ply"
+
+
+@dataclass(frozen=True, eq=False)
+class RollPlays:
+    """Plays of some rolls: the best ones and those that were wanted, of each roll the best first."""
+
+    legal: NDArray[np.int32]
+    """[N]: how many legal plays there are."""
+    starts: NDArray[np.int32]
+    """[N + 1]: the plays of roll n are those from `starts[n]` up to `starts[n + 1]`."""
+    afters: NDArray[np.int8]
+    """[K, 26], the view of the player who has rolled."""
+    outcomes: NDArray[np.int64]
+    """[K, 5] in 1/2**20."""
+    values: NDArray[np.int64]
+    """[K] in 1/2**30, with the cube."""
+    cubeless: NDArray[np.int64]
+    """[K], see `engine.cubeful.RolledPlays`."""
+    order: NDArray[np.int16]
+    """[K]: places in the order of generation."""
+    rolls: NDArray[np.int64]
+    """[N, 21] in 1/2**30: what the best play of each roll would have been worth."""

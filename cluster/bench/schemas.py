@@ -1,4 +1,4 @@
-"""The JSON document of `gammonfarm bench`."""
+"""Models of what `gammonfarm bench` answers."""
 
 from __future__ import annotations
 
@@ -63,6 +63,15 @@ class WorkerMemory(Model):
     """Resident, in millions of bytes."""
 
 
+class ArchiveSpeed(Model):
+    """Analyses of matches, from the files to the results; reports are left out."""
+
+    decisions_per_s: dict[str, float]
+    """Per core, by policy: plays, answers, and turns at which a double was possible."""
+    mb_per_1000_matches: float
+    """By how much the process grows, after the first hundred, in millions of bytes."""
+
+
 class BenchPositionsReport(Model):
     """What searches and rollouts were measured on."""
 
@@ -85,6 +94,7 @@ class BenchReport(Model):
     rollout: RolloutSpeed | None
     selfplay: SelfPlaySpeed | None
     fit: FitSpeed | None
+    archive: ArchiveSpeed | None
     scaling: ScalingSpeed | None
     memory: WorkerMemory | None
     runs: dict[str, tuple[float, ...]]

@@ -24,6 +24,7 @@ from cluster.bench.engine import (
 from cluster.bench.measure import Effort, Figure, load_average, pinned
 from cluster.bench.positions import BenchPositions
 from cluster.bench.schemas import (
+    ArchiveSpeed,
     BenchPositionsReport,
     BenchReport,
     FitSpeed,
@@ -55,6 +56,7 @@ class Part(enum.Enum):
     ROLLOUT = "rollout"
     SELF_PLAY = "selfplay"
     FIT = "fit"
+    ARCHIVE = "archive"
     SCALING = "scaling"
 
 
@@ -104,6 +106,7 @@ class BenchRun:
             Part.ROLLOUT: self._rollout,
             Part.SELF_PLAY: self._self_play,
             Part.FIT: self._fit,
+            Part.ARCHIVE: self._archive,
         }
         with pinned(self._options.core):
             for part in self._options.parts:
@@ -149,6 +152,14 @@ class BenchRun:
         from cluster.bench.fit import measure_fit  # imports Torch, which takes seconds
 
         self._add("fit.samples_per_s", measure_fit(self._nets, self._effort))
+
+    def _archive(self) -> None:
+        from cluster.bench.archive import measure_archive
+
+        found = measure_archive(self._nets, self._effort)
+        for policy, figure in found.decisions_per_s.items():
+            self._add(f"archive.decisions_per_s.{policy}", figure)
+        self._add("archive.mb_per_1000_matches", found.mb_per_1000_matches)
 
     def _scaling(self) -> None:
         from cluster.bench.scaling import measure_scaling  # starts Ray, which takes seconds to import
@@ -221,6 +232,7 @@ def report_of(
     leaf, plays = values.get("leaf.evaluations_per_s"), values.get("plays.after_positions_per_s")
     trials, to_se = values.get("rollout.trials_per_cpu_s"), values.get("rollout.cpu_s_to_se_004")
     games, scaling = values.get("selfplay.games_per_s"), values.get("scaling.two_workers")
+    growth, by_policy = values.get("archive.mb_per_1000_matches"), named("archive.decisions_per_s.", values)
     memory, fit = values.get("memory.worker_mb"), values.get("fit.samples_per_s")
     return BenchReport(
         leaf=LeafSpeed(evaluations_per_s=leaf, ratio=ratios.get("leaf.evaluations_per_s")) if leaf else None,
@@ -238,6 +250,7 @@ def report_of(
         else None,
         selfplay=SelfPlaySpeed(games_per_s=games) if games else None,
         fit=FitSpeed(samples_per_s=fit) if fit else None,
+        archive=None if growth is None else ArchiveSpeed(decisions_per_s=by_policy, mb_per_1000_matches=growth),
         scaling=ScalingSpeed(two_workers=scaling) if scaling else None,
         memory=WorkerMemory(worker_mb=memory) if memory else None,
         runs={name: figure.runs for name, figure in figures.items()},

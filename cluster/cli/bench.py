@@ -24,6 +24,7 @@ class BenchPart(enum.Enum):
     ROLLOUT = "rollout"
     SELF_PLAY = "selfplay"
     FIT = "fit"
+    ARCHIVE = "archive"
     SCALING = "scaling"
     FARM = "farm"
     ALL = "all"
@@ -46,6 +47,9 @@ _UNITS = {
     "rollout.cpu_s_to_se_004": "cpu-seconds per play to SE 0.004",
     "selfplay.games_per_s": "games per cpu-second",
     "fit.samples_per_s": "samples fitted per cpu-second",
+    "archive.decisions_per_s.quick": "decisions per cpu-second, policy quick",
+    "archive.decisions_per_s.normal": "decisions per cpu-second, policy normal",
+    "archive.mb_per_1000_matches": "MB more per 1,000 matches",
     "scaling.two_workers": "times as fast as one worker, by the clock",
     "memory.worker_mb": "MB resident per worker",
 }
@@ -72,8 +76,8 @@ def bench(
     net: NetOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Measure how fast this machine is: PART is leaf, plays, search, rollout, selfplay, fit, scaling or all; or farm,
-    which is not among all: what the coordinator of a farm costs.
+    """Measure how fast this machine is: PART is leaf, plays, search, rollout, selfplay, fit, archive, scaling or all; or
+    farm, which is not among all: what the coordinator of a farm costs.
 
     Figures are medians of repeated runs, those of one core by processor time.
     A part takes at most 45 seconds where the machine is free.

@@ -15,7 +15,7 @@ from typing import Any
 
 import typer
 
-from cluster.cli import bench, benchmark, data, deep, jobs, match, met, nets, records, rollout, serve, train
+from cluster.cli import analyse, bench, benchmark, data, deep, jobs, match, met, nets, records, rollout, serve, train
 from engine.errors import GammonfarmError
 
 app = typer.Typer(
@@ -32,6 +32,8 @@ app.command("perft")(data.perft)
 app.command("convert")(records.convert)
 app.command("import")(records.import_records)
 app.command("export")(records.export_records)
+app.command("analyse")(analyse.analyse)
+app.command("similar")(analyse.similar)
 app.add_typer(benchmark.app, name="benchmark")
 app.command("match")(match.match)
 app.add_typer(met.app, name="met")

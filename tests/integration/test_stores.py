@@ -16,6 +16,7 @@ import pytest
 import redis
 
 from cluster import embedded_redis, keys
+from cluster import redis_store as redis_store_module
 from cluster.embedded_redis import EmbeddedRedis
 from cluster.redis_store import RedisStore, open_store
 from cluster.settings import Settings
@@ -52,9 +53,12 @@ def spoil(store: Store, server_url: str) -> None:
         store._results = {key: stored[:-1] + b"?" for key, stored in store._results.items()}
         for blocks in store._series.values():
             blocks.update({trials: stored[:-1] + b"?" for trials, stored in blocks.items()})
+        store._values = {key: stored[:-1] + b"?" for key, stored in store._values.items()}
         return
     with redis.Redis.from_url(server_url) as client:
         for key in client.scan_iter(keys.RESULT.key("*")):
+            client.append(key, b"?")
+        for key in client.scan_iter(keys.VALUES.key("*")):
             client.append(key, b"?")
         for key in client.scan_iter(keys.SERIES.key("*")):
             for field, stored in client.hgetall(key).items():
@@ -129,6 +133,26 @@ def test_a_corrupt_result_is_dropped_with_a_warning(
     assert store.get_result("question") == b"again"
 
 
+def test_values_come_back_in_the_order_asked_for(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redis_store_module, "_VALUES_AT_ONCE", 2)
+    store.put_values({"a": b"first", "b": b"", "c": b"third"})
+    assert store.get_values(["c", "unknown", "a", "b", "c"]) == [b"third", None, b"first", b"", b"third"]
+    assert store.get_values([]) == []
+
+
+def test_corrupt_values_are_dropped_with_a_warning(
+    store: Store, server_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.put_values({"a": b"first"})
+    spoil(store, server_url)
+    store.put_values({"b": b"sound"})
+    with caplog.at_level(logging.WARNING):
+        assert store.get_values(["a", "b"]) == [None, b"sound"]
+    assert "dropped" in caplog.text
+    store.put_values({"a": b"again"})
+    assert store.get_values(["a"]) == [b"again"]
+
+
 def test_a_job_comes_back_as_it_was_and_can_change(store: Store) -> None:
     assert store.get_job("job-1") is None
     queued = job(1)
@@ -167,16 +191,19 @@ def test_a_range_without_trials_is_an_error_of_ours() -> None:
 def test_cached_keys_expire_and_jobs_do_not(redis_store: RedisStore, server_url: str) -> None:
     redis_store.put_result("question", b"answer")
     redis_store.put_block("series", TrialRange(0, 36), b"block")
+    redis_store.put_values({"position": b"values"})
     redis_store.put_job(job(1))
     with redis.Redis.from_url(server_url) as client:
         ttl = {key.decode(): client.ttl(key) for key in client.scan_iter()}
         assert all(key.startswith(keys.PREFIX) for key in ttl)
         assert ttl[keys.JOB.key("job-1")] == ttl[keys.JOB_INDEX.key()] == -1
-        for key in (keys.RESULT.key("question"), keys.SERIES.key("series")):
+        for key in (keys.RESULT.key("question"), keys.SERIES.key("series"), keys.VALUES.key("position")):
             assert 0 < ttl[key] <= keys.CACHE_TTL
             client.expire(key, 5)
         redis_store.get_result("question")
         redis_store.blocks("series")
+        redis_store.get_values(["position"])
+        assert client.ttl(keys.VALUES.key("position")) > 5
         assert client.ttl(keys.RESULT.key("question")) > 5
         assert client.ttl(keys.SERIES.key("series")) > 5
 

@@ -1,0 +1,1 @@
+"""Reports of an analysis: pages, tables, flash cards."""
