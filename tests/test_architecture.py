@@ -26,7 +26,7 @@ HOMES = {
     "rich": {"cluster/cli/"},
     "numba": {"engine/kernels/", "training/fused.py"},
     "llvmlite": {"engine/kernels/"},
-    "matplotlib": {"training/plots.py"},
+    "matplotlib": {"training/plots.py", "cluster/book/pdf.py"},
     "pydantic": {"cluster/", "training/"},
     "pydantic_settings": {"cluster/settings.py"},
 }

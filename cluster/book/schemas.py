@@ -1,0 +1,272 @@
+"""The models of opening books: what is kept in a book's file, and the JSON documents of `gammonfarm book`.
+
+Equities are in the view of the player who makes the play, in points (at DMP: twice the chance to win, less one).
+"""
+
+from __future__ import annotations
+
+import enum
+
+from pydantic import Field
+
+from cluster.schemas import Model, Probabilities
+
+FORMAT = 1
+"""Of the file; a change of its layout or of the meaning of a field raises it."""
+
+
+class Verdict(enum.Enum):
+    """What an entry says about its best play."""
+
+    SETTLED = "settled"
+    """Every other play is behind by more than the error."""
+    BOTH_PLAYABLE = "both playable"
+    """Some other play loses, error included, no more than the book calls playable; the rest is behind."""
+    OPEN = "open"
+    """Not enough trials to say one of these."""
+
+
+class Standing(enum.Enum):
+    """What an entry says about one play."""
+
+    BEST = "best"
+    PLAYABLE = "playable"
+    OPEN = "open"
+    BEATEN = "beaten"
+
+
+class BookIdentity(Model):
+    """Everything that all bits of a book's entries depend on besides their own question: books with the same identity
+    can be merged.
+    """
+
+    format: int = FORMAT
+    rules: str
+    score: str
+    cube: bool
+    net: str
+    """Digest of both nets."""
+    result_version: int
+    bearoff_version: int | None
+    """Of the bear-off databases in which trials end; null where the rules can't use them."""
+    seed: int
+    search_level: int
+    search_filter: tuple[tuple[tuple[int, int, float], ...], ...]
+    """Steps (level, keep, margin) to level 2, 3, 4."""
+    simulation_level: int
+    confidence: float
+    """With which verdicts are given."""
+    playable: float
+    """Equity: plays that surely lose no more are playable."""
+
+
+class EntryQuestion(Model):
+    """What was asked about an entry, besides the book's identity."""
+
+    margin: float = Field(ge=0.0, le=6.0)
+    """Plays that a search puts no further than this behind its best one are simulated."""
+    most: int = Field(ge=1, le=20)
+    """Of these at most so many."""
+    trials: int = Field(ge=36, le=1_000_000)
+    """Most trials of a play."""
+    checkpoint: int = Field(default=648, ge=36)
+    """Trials between two looks of the race."""
+    race: bool = True
+    """Whether plays that are beaten get no more trials, and all end once the differences are known."""
+
+
+class BookPlay(Model):
+    """A play of an entry."""
+
+    play: str
+    after: str
+    """GNU position ID of the position after it, in the view of the opponent, who rolls next."""
+    standing: Standing
+    equity: float
+    """The value: mean of the search and the simulation."""
+    se: float
+    """Of `equity`: half that of the simulation, as a search meets no dice."""
+    difference: float
+    """Of `equity` to that of the best play: zero or negative."""
+    difference_se: float
+    search_equity: float
+    search_level: int
+    simulation_equity: float
+    simulation_se: float
+    simulation_difference: float
+    """To the best play, trial by trial on the same dice."""
+    simulation_difference_se: float
+    probabilities: Probabilities
+    """Of the simulation."""
+    probabilities_se: Probabilities
+    trials: int
+
+
+class BookEntry(Model):
+    """A roll in a position, with its plays."""
+
+    id: str
+    """GNU position ID of the mover's position, a colon, the roll: `4HPwATDgc/ABMA:31`."""
+    path: str
+    """How it comes about most easily: rolls and plays in turn, ending with the roll."""
+    xgid: str
+    roll: str
+    depth: int
+    """Rolls since the start of the game, this one included: 1 for an opening."""
+    verdict: Verdict
+    trials: int
+    """Over all plays."""
+    plays: tuple[BookPlay, ...]
+    """Best first."""
+
+
+class BookInfo(Model):
+    """Which book, and how large it is."""
+
+    name: str
+    file: str
+    identity: BookIdentity
+    entries: tuple[int, ...]
+    """By depth, the openings first."""
+    verdicts: dict[str, int]
+    trials: int
+
+
+class BookListReport(Model):
+    """The JSON document of `gammonfarm book list`."""
+
+    books: tuple[BookInfo, ...]
+
+
+class BookBuildReport(Model):
+    """The JSON document of `gammonfarm book build`."""
+
+    book: BookInfo
+    computed: int
+    """Entries that this run computed or extended."""
+    finished: bool
+    """Whether all that the recipe asks for is there; otherwise the budget ended the run."""
+    seconds: float
+
+
+class BookShowReport(Model):
+    """The JSON document of `gammonfarm book show`."""
+
+    book: BookInfo
+    after: tuple[str, ...]
+    """Plays from the start of the game to the position."""
+    xgid: str
+    """Before the roll, or with it where one was named."""
+    plays: tuple[BookPlay, ...]
+    """Of the roll that was named, best first; else empty."""
+    entries: tuple[BookEntry, ...]
+    """Of the rolls that the book knows here."""
+
+
+class EntryCheck(Model):
+    """Whether an entry is what its question gives."""
+
+    id: str
+    path: str
+    ok: bool
+    differs: tuple[str, ...]
+    """Names of what differs."""
+
+
+class BookVerifyReport(Model):
+    """The JSON document of `gammonfarm book verify`."""
+
+    book: BookInfo
+    digest: str
+    """Of the content of all entries: the same for two books with the same entries."""
+    ok: bool
+    arithmetic: int
+    """Entries whose numbers were made again from their exact sums."""
+    recomputed: tuple[EntryCheck, ...]
+    """Entries whose search and trials were made again."""
+    wrong: tuple[EntryCheck, ...]
+    """Entries whose numbers don't follow from their sums."""
+
+
+class BookMergeReport(Model):
+    """The JSON document of `gammonfarm book merge`."""
+
+    book: BookInfo
+    digest: str
+    added: int
+    replaced: int
+    """Entries of which another book had more trials."""
+
+
+class Side(enum.Enum):
+    """How two books agree about an entry."""
+
+    SAME = "same play"
+    CLOSE = "close"
+    """Other plays, but A puts B's play no more than 0.01 behind its own."""
+    UNDECIDED = "within the error"
+    """Further apart, but not by two standard errors of A's difference."""
+    DIFFERENT = "different"
+    """A's error bars speak against B's play."""
+    UNLISTED = "unlisted"
+    """A has not looked at B's play."""
+
+
+class EntryDifference(Model):
+    """Two books about one entry."""
+
+    path: str
+    side: Side
+    a_play: str
+    b_play: str
+    a_loss: float | None
+    """What B's play loses in A; null where A does not list it."""
+    a_loss_se: float | None
+    b_loss: float | None
+    """What A's play loses in B."""
+    equity_difference: float | None
+    """Value of A's best play: A's less B's."""
+
+
+class BookDiffReport(Model):
+    """The JSON document of `gammonfarm book diff`."""
+
+    a: str
+    b: str
+    compared: int
+    sides: dict[str, int]
+    entries: tuple[EntryDifference, ...]
+    """In the order of the game; unless all are asked for, only those with other best plays."""
+
+
+class QuizAnswer(Model):
+    """One question of a quiz."""
+
+    id: str
+    path: str
+    answer: str | None
+    """Null where no play was given."""
+    best: str
+    loss: float | None
+    """Null where the book does not list the answer."""
+    standing: Standing | None
+
+
+class BookQuizReport(Model):
+    """The JSON document of `gammonfarm book quiz`."""
+
+    book: str
+    questions: tuple[QuizAnswer, ...]
+    right: int
+    """Answers that are best, playable or not told from the best."""
+    mean_loss: float | None
+    """Over the answers that the book lists."""
+
+
+class BookMatch(Model):
+    """What a book says about the plays of an evaluated position."""
+
+    name: str
+    file: str
+    verdict: Verdict
+    plays: tuple[BookPlay, ...]
