@@ -52,6 +52,12 @@ train: $(READY) ## train the main net from nothing, in two stages (over an hour)
 	$(BIN)/gammonfarm train configs/train/td.toml --folder runs/td $(RESUME)
 	$(BIN)/gammonfarm train configs/train/main.toml --folder runs/main $(RESUME)
 
+.PHONY: book
+book: $(READY) ## build a small opening book (under 10 minutes on 2 cores) and write its web pages
+	@$(BIN)/gammonfarm book build quick
+	@$(BIN)/gammonfarm book export --book quick book-site
+	@echo "open book-site/index.html in a browser"
+
 .PHONY: doctor
 doctor: $(READY) ## say what is configured and reachable
 	@$(BIN)/gammonfarm doctor

@@ -31,7 +31,7 @@ def write_opening_pdf(book: Book, path: Path) -> None:
 
 
 def _rows(entry: BookEntry) -> list[tuple[str, ...]]:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for number, play in enumerate(entry.plays):
         p = play.probabilities
         loss = (f"{-play.difference:.4f}", f"{1.96 * play.difference_se:.4f}") if number else ("", "")

@@ -24,7 +24,8 @@ def show(book: Book, roll: str | None, after: Sequence[str]) -> tuple[Position, 
         InputError: malformed, an illegal play, or nothing in the book.
     """
     stakes = book.stakes
-    board, made = stakes.rules.start.board, []
+    board = stakes.rules.start.board
+    made: list[str] = []
     for text in after:
         for named, play in parse_line(text):
             if play is None:

@@ -16,12 +16,11 @@ from cluster.book.artifact import Book
 from cluster.book.picture import board_picture
 from cluster.book.schemas import BookEntry, BookInfo, BookPlay, Standing, Verdict
 from engine.gnuid import format_position_id, parse_position_id
-from engine.ids import parse_position
 from engine.position import Position
 
 _MARKS = {Standing.BEST: "best", Standing.PLAYABLE: "playable", Standing.OPEN: "open", Standing.BEATEN: ""}
 _VERDICTS = {Verdict.SETTLED: "settled", Verdict.BOTH_PLAYABLE: "both", Verdict.OPEN: "open"}
-_HEADS = ("play", "", "equity", "±", "loss", "±", "3-ply", "rollout", "win %", "g %", "bg %", "lose g %", "lose bg %")
+_HEADS = ("play", "", "equity", "±", "loss", "±", "search", "rollout", "win %", "g %", "bg %", "lose g %", "lose bg %")
 _WIDTH_OF_ERRORS = 1.96
 """Standard errors, so that error bars hold 95 %."""
 
