@@ -40,8 +40,8 @@ checkpoint = 36
 """
 
 
-def tiny_recipe(rules: str = "international", score: str = "money", budget: int = 100_000) -> BookRecipe:
-    """Openings at 36 trials, then replies as far as the budget goes."""
+def tiny_recipe(rules: str = "hypergammon", score: str = "money", budget: int = 100_000) -> BookRecipe:
+    """Openings at 36 trials, then replies as far as the budget goes; games of three checkers a side are short."""
     return parse_recipe(TINY.format(rules=rules, score=score, budget=budget), "tiny.toml")
 
 

@@ -27,7 +27,7 @@ from engine.ids import parse_position
 from engine.notation import parse_play
 from engine.rules import INTERNATIONAL, TAVLA
 
-OPENINGS_AND_MORE = 2_000
+OPENINGS_AND_MORE = 1_300
 """Trials that are enough for all openings and some replies."""
 
 
@@ -261,7 +261,7 @@ def test_tavla_begins_with_21_rolls_and_international_with_15() -> None:
 
 def test_at_double_match_point_gammons_are_worth_nothing(workshop: Workshop, tmp_path: Path) -> None:
     path = tmp_path / "dmp.book"
-    workshop.build(path, tiny_recipe(score="dmp", budget=1))
+    workshop.build(path, tiny_recipe("international", score="dmp", budget=1))
     with open_book(path) as book:
         (entry,) = book.entries()
         assert parse_position(entry.shown(book.stakes).xgid).match.length == 1

@@ -31,7 +31,21 @@ from engine.stopping import StopReason
 ROOT = Path(__file__).resolve().parent.parent
 PROBLEM = "XGID=--ABBBC-B---eB---c-cbb--A-:0:0:1:65:0:0:0:0:10"
 BEAR_OFF = "XGID=-BBB" + "-" * 18 + "bbb-:0:0:1:21:0:0:0:0:10"
-COMMANDS = ("rollout", "evaluate", "perft", "convert", "benchmark", "match", "met", "bench", "train", "nets", "doctor")
+COMMANDS = (
+    "rollout",
+    "evaluate",
+    "perft",
+    "convert",
+    "benchmark",
+    "match",
+    "met",
+    "bench",
+    "train",
+    "nets",
+    "book",
+    "daily",
+    "doctor",
+)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import Any
 
 import typer
 
-from cluster.cli import bench, benchmark, book, data, match, met, nets, rollout, train
+from cluster.cli import bench, benchmark, book, daily, data, match, met, nets, rollout, train
 from engine.errors import GammonfarmError
 
 app = typer.Typer(
@@ -33,6 +33,7 @@ app.add_typer(benchmark.app, name="benchmark")
 app.command("match")(match.match)
 app.add_typer(met.app, name="met")
 app.add_typer(book.app, name="book")
+app.command("daily")(daily.daily)
 app.command("bench")(bench.bench)
 app.command("train")(train.train)
 app.add_typer(nets.nets)
