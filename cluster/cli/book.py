@@ -79,9 +79,9 @@ def build(
     if trials is not None and minutes is None:
         budget = Budget(trials, None)
     with ExitStack() as stack:
-        store = _open_store(stack)
+        store = open_the_store(stack)
         book = stack.enter_context(open_or_create(out or built_path(loaded.name), identity, loaded.name))
-        simulator = _simulator(book, nets, store, _executor_for(stack, executor, workers))
+        simulator = _simulator(book, nets, store, executor_starter(stack, executor, workers))
         with render_book.BuildLine(budget.trials) as live:
             report = Builder(loaded, book, simulator, budget).run(live.update)
     if json:
@@ -179,7 +179,7 @@ def verify(
             nets = chosen_nets(net)
             check_nets(opened.identity, nets)
             # A store that knows nothing, so that every trial is played again.
-            return _simulator(opened, nets, MemoryStore(), _executor_for(stack, executor, workers))
+            return _simulator(opened, nets, MemoryStore(), executor_starter(stack, executor, workers))
 
         with render_book.verifying(len(entries)) as progress:
             report = check(opened, entries, simulator, progress)
@@ -290,14 +290,15 @@ def export(
         render_book.show_export(write(opened, ExportFormat(form), out))
 
 
-def _open_store(stack: ExitStack) -> Store:
+def open_the_store(stack: ExitStack) -> Store:
+    """The store of the settings, closed with the stack."""
     from cluster.redis_store import open_store
     from cluster.settings import load_settings
 
     return stack.enter_context(open_store(load_settings()))
 
 
-def _executor_for(stack: ExitStack, name: ExecutorName, workers: int | None) -> Callable[[], Executor]:
+def executor_starter(stack: ExitStack, name: ExecutorName, workers: int | None) -> Callable[[], Executor]:
     """One executor, started when it is first asked for, closed with the stack."""
     made: list[Executor] = []
 
