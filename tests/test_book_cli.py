@@ -16,7 +16,7 @@ from cluster.book.diff import compare
 from cluster.book.entry import Entry
 from cluster.book.export import BookDocument, ExportFormat, export
 from cluster.book.quiz import mark, pick
-from cluster.book.recipe import known_recipes, load_recipe, parse_recipe
+from cluster.book.recipe import SimulationPart, known_recipes, load_recipe, parse_recipe
 from cluster.book.schemas import (
     BookBuildReport,
     BookDiffReport,
@@ -48,6 +48,16 @@ def workshop(databases: Bearoff) -> Workshop:
 def built(workshop: Workshop, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("books") / "tiny.book"
     workshop.build(path, tiny_recipe(budget=1_300))
+    return path
+
+
+@pytest.fixture(scope="module")
+def decided(workshop: Workshop, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A book of openings with several plays, most of them settled because little confidence is asked for."""
+    tiny = tiny_recipe(budget=1_000)
+    wide = tiny.depth[0].model_copy(update={"margin": 0.5, "most": 3})
+    path = tmp_path_factory.mktemp("books") / "decided.book"
+    workshop.build(path, tiny.model_copy(update={"depth": (wide,), "simulation": SimulationPart(confidence=0.6)}))
     return path
 
 
@@ -201,8 +211,8 @@ def test_a_published_table_is_judged_by_our_error_bars(workshop: Workshop, tmp_p
         assert found.side is (Side.DIFFERENT if decided else Side.UNDECIDED)
 
 
-def test_a_quiz_marks_answers_in_any_notation_and_asks_only_what_is_known(built: Path) -> None:
-    with open_book(built) as book:
+def test_a_quiz_marks_answers_in_any_notation_and_asks_only_what_is_known(decided: Path) -> None:
+    with open_book(decided) as book:
         entries = pick(book, 3, seed=1, depth=None)
         assert all(entry.verdict is not Verdict.OPEN and len(entry.plays) > 1 for entry in entries)
         entry = entries[0]
@@ -214,11 +224,11 @@ def test_a_quiz_marks_answers_in_any_notation_and_asks_only_what_is_known(built:
             mark(book, entry, "24/1")
 
 
-def test_a_quiz_reads_a_play_a_line(home: Path, capsys: Run, monkeypatch: pytest.MonkeyPatch, built: Path) -> None:
-    with open_book(built) as book:
+def test_a_quiz_reads_a_play_a_line(home: Path, capsys: Run, monkeypatch: pytest.MonkeyPatch, decided: Path) -> None:
+    with open_book(decided) as book:
         answers = [entry.plays[0].play for entry in pick(book, 2, seed=3, depth=None)]
     monkeypatch.setattr("sys.stdin", io.StringIO("nonsense\n" + "\n".join(answers) + "\n"))
-    report = document(BookQuizReport, capsys, "book", "quiz", "--book", "tiny", "--count", "2", "--seed", "3")
+    report = document(BookQuizReport, capsys, "book", "quiz", "--book", str(decided), "--count", "2", "--seed", "3")
     assert isinstance(report, BookQuizReport)
     assert report.right == len(answers)
     assert report.mean_loss == 0.0
