@@ -55,7 +55,7 @@ def built(workshop: Workshop, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def decided(workshop: Workshop, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A book of openings with several plays, most of them settled because little confidence is asked for."""
     tiny = tiny_recipe(budget=1_000)
-    wide = tiny.depth[0].model_copy(update={"margin": 0.5, "most": 3})
+    wide = tiny.depth[0].model_copy(update={"margin": 0.5, "most": 2})
     path = tmp_path_factory.mktemp("books") / "decided.book"
     workshop.build(path, tiny.model_copy(update={"depth": (wide,), "simulation": SimulationPart(confidence=0.6)}))
     return path
