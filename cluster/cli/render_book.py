@@ -244,11 +244,11 @@ class Asker:
             if not line or line.strip().lower() in ("q", "quit"):
                 return None
             try:
-                mark(self._book, entry, line)
+                mark(self._book, entry, line.strip())
             except InputError as error:
                 self._out.print(str(error), markup=False)
                 continue
-            return line
+            return line.strip()
 
 
 def tell_answer(entry: Entry, answer: QuizAnswer) -> None:
