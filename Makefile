@@ -48,9 +48,11 @@ format: $(READY) ## format the sources
 	$(BIN)/ruff format .
 
 .PHONY: train
-train: $(READY) ## train the main net from nothing, in two stages (over an hour); RESUME=--resume goes on
+train: $(READY) ## train the main net from nothing, in four stages (some hours); RESUME=--resume goes on
 	$(BIN)/gammonfarm train configs/train/td.toml --folder runs/td $(RESUME)
 	$(BIN)/gammonfarm train configs/train/main.toml --folder runs/main $(RESUME)
+	$(BIN)/gammonfarm train configs/train/second.toml --folder runs/second $(RESUME)
+	$(BIN)/gammonfarm train configs/train/third.toml --folder runs/third $(RESUME)
 
 .PHONY: book
 book: $(READY) ## build a small opening book (under 10 minutes on 2 cores) and write its web pages

@@ -10,14 +10,14 @@ from cluster.evaluation_schemas import BearoffSide, EvaluationReport, PlayValue
 from cluster.schemas import ConversionReport, probabilities_of
 from engine.bearoff import Bearoff
 from engine.board import Board, borne_off, flip
-from engine.cube import cube_in_play
+from engine.cube import cube_matters
 from engine.cubeful import CubefulEvaluator
 from engine.efficiency import DEFAULT_EFFICIENCY, load_efficiency
 from engine.errors import InputError
 from engine.evaluator import Evaluator, Nets
 from engine.gnuid import format_gnu_id
 from engine.ids import parse_position
-from engine.met import load_met, usual_met
+from engine.met import met_for
 from engine.notation import format_play
 from engine.position import Offer, Position
 from engine.rules import rule_set
@@ -60,8 +60,8 @@ def evaluate_position(
     if options.cubeless and options.cube is not None:
         raise InputError("cube", options.cube.value, "no state of the cube where it is left out")
     efficiency = load_efficiency(options.efficiency)
-    cubeful = not options.cubeless and (not match.is_money or cube_in_play(match))
-    met = load_met(options.met or usual_met(match)) if cubeful and not match.is_money else None
+    cubeful = not options.cubeless and cube_matters(match)
+    met = met_for(match, options.met) if cubeful else None
     databases = open_databases()
     evaluator = Evaluator(nets, databases.arrays)
     if cubeful:

@@ -33,7 +33,7 @@ from cluster.store import JobKind, JobRecord, JobState, Store, TrialRange
 from cluster.versions import versions
 from engine.errors import GammonfarmError, InternalError
 from engine.evaluator import Nets
-from engine.rollout import RESULT_VERSION, ROW, TrialRows
+from engine.rollout import RESULT_VERSION, TrialRows
 from engine.stopping import StopReason, judge
 from engine.tally import Tally
 from workers.rollout import rollout_workers
@@ -67,7 +67,8 @@ class _Rows:
 
     def __init__(self, question: RolloutQuestion) -> None:
         self.question = question
-        self._rows = {c.series: np.zeros((question.trials, ROW), dtype=np.int32) for c in question.candidates}
+        shape = (question.trials, question.settings.row)
+        self._rows = {c.series: np.zeros(shape, dtype=np.int32) for c in question.candidates}
         self.known: dict[str, list[TrialRange]] = {c.series: [] for c in question.candidates}
         """What is there, by series: rising ranges that neither overlap nor touch."""
 
@@ -309,9 +310,10 @@ class RolloutRun:
         rows = _Rows(self._question)
         for candidate in self._question.candidates:
             for trials, payload in self._store.blocks(candidate.series).items():
-                if len(payload) != trials.count * ROW * 4:
+                row = self._question.settings.row
+                if len(payload) != trials.count * row * 4:
                     raise InternalError(f"block {trials} of series {candidate.series} has {len(payload)} bytes")
-                rows.add(candidate.series, trials, np.frombuffer(payload, dtype="<i4").reshape(trials.count, ROW))
+                rows.add(candidate.series, trials, np.frombuffer(payload, dtype="<i4").reshape(trials.count, row))
         return rows
 
     def _keep(self, task: RolloutTask, outputs: tuple[TrialRows, ...], rows: _Rows) -> None:

@@ -14,7 +14,9 @@ from engine.decision import AnswerVerdict, CubeAction, answer_offer, cube_points
 from engine.errors import InputError
 from engine.kernels.network import ONE
 from engine.match import CubeOwner, MatchState
+from engine.met import MatchEquityTable
 from engine.met.stakes import mwc_of
+from engine.moves import ROLLS, roll_weight
 from engine.notation import format_play
 from engine.position import Offer, Position
 from engine.resignation import resignation
@@ -170,7 +172,7 @@ class CubeAnswers:
         redouble = match.cube_owner is CubeOwner.MOVER
         return CubeReport(
             action=verdict.action,
-            verdict=_in_words(verdict.action, verdict.answer, redouble),
+            verdict=in_words(verdict.action, verdict.answer, redouble),
             answer=verdict.answer,
             redouble=redouble,
             equity_nd=equities.no_double,
@@ -195,9 +197,8 @@ class CubeAnswers:
 
     def _market_losers(self, position: Position) -> MarketLosers:
         passes = self.evaluator.market_losers(position.board, position.match).tolist()
-        rolls = [(high, low) for high in range(1, 7) for low in range(1, high + 1)]
-        by_roll = dict(zip(rolls, passes, strict=True))
-        sequences = sum(count if high == low else 2 * count for (high, low), count in by_roll.items())
+        by_roll = dict(zip(ROLLS, passes, strict=True))
+        sequences = sum(roll_weight(roll) * count for roll, count in by_roll.items())
         lost = {f"{high}{low}": count for (high, low), count in by_roll.items() if count}
         return MarketLosers(sequences=sequences, rolls=lost)
 
@@ -238,12 +239,16 @@ class CubeAnswers:
         )
 
     def _mwc(self, equity: float | None, match: MatchState) -> float | None:
-        if equity is None or match.is_money:
-            return None
-        return mwc_of(equity, match, self.evaluator.met)
+        return mwc_or_none(equity, match, self.evaluator.met)
 
 
-def _in_words(action: CubeAction, answer: CubeAction | None, redouble: bool) -> str:
+def mwc_or_none(equity: float | None, match: MatchState, met: MatchEquityTable | None) -> float | None:
+    """The chance to win the match at an equity; None in money play, and where there is no equity."""
+    return None if equity is None or match.is_money else mwc_of(equity, match, met)
+
+
+def in_words(action: CubeAction, answer: CubeAction | None, redouble: bool) -> str:
+    """A verdict for people."""
     double = "redouble" if redouble else "double"
     reply = answer.value if answer else ""
     return _WORDS[action].format(double=double, Double=double.capitalize(), answer=reply)

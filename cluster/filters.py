@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from cluster.schemas import Model
+from engine.config_files import config_names
 from engine.errors import InputError
 from engine.search import FilterStep, MoveFilter
 
@@ -29,8 +30,7 @@ class _Filter(Model):
 
 def known_filters() -> list[str]:
     """Names of the filters that come with gammonfarm."""
-    folder = resources.files("configs") / "search"
-    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    return config_names("search")
 
 
 def load_filter(name: str) -> MoveFilter:

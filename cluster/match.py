@@ -74,6 +74,15 @@ class MatchQuestion:
         return MatchTask(self.settings, self.level_a, self.level_b, opponent, pairs.first, pairs.count)
 
 
+def check_games(field: str, games: int) -> None:
+    """
+    Raises:
+        InputError: an odd number.
+    """
+    if games % 2:
+        raise InputError(field, games, "an even number: each pair of games has the same dice")
+
+
 def plan_match(request: MatchRequest, a: NamedNets, b: NamedNets | GnubgOpponent) -> MatchQuestion:
     """Normalise a request.
 
@@ -81,8 +90,7 @@ def plan_match(request: MatchRequest, a: NamedNets, b: NamedNets | GnubgOpponent
         InputError: a field that cannot be so, or GNU Backgammon under rules that it doesn't know.
     """
     rules = rule_set(request.rules)
-    if request.games % 2:
-        raise InputError("games", request.games, "an even number: each pair of games has the same dice")
+    check_games("games", request.games)
     settings = VersusSettings(rules, request.seed, request.variance_reduction, request.bearoff)
     check_playing_level("level-a", request.level_a)
     if isinstance(b, GnubgOpponent):

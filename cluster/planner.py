@@ -13,13 +13,20 @@ from dataclasses import dataclass
 from cluster.schemas import RolloutRequest
 from cluster.store import TrialRange
 from engine.bearoff import VERSION as BEAROFF_VERSION
+from engine.board import CHECKERS
+from engine.cube import CubeBranch, CubePlay, cube_matters
+from engine.cubeful import CubefulEvaluator
+from engine.efficiency import load_efficiency
 from engine.errors import InputError
 from engine.evaluator import Evaluator
 from engine.ids import parse_position
+from engine.kernels.cube import NONE
+from engine.met import met_for
 from engine.notation import format_play, parse_play
 from engine.position import Offer, Position
 from engine.rollout import RESULT_VERSION, Candidate, RolloutSettings
 from engine.rules import RuleSet, rule_set
+from engine.scoring import may_double
 from engine.search import rank_plays
 from engine.stopping import StopRules
 from engine.xgid import format_xgid
@@ -65,10 +72,11 @@ def plan(request: RolloutRequest, evaluator: Evaluator) -> RolloutQuestion:
     Raises:
         InputError: a field that cannot be understood, an illegal or repeated play, plays without dice.
     """
-    position = parse_position(request.position)
+    rules = rule_set(request.rules)
+    position = parse_position(request.position).under(rules)
     if position.offer is not Offer.NONE:
         raise InputError("position", request.position, "a position without a standing cube offer")
-    rules = rule_set(request.rules)
+    cube = cube_play(request, position)
     settings = RolloutSettings(
         rules=rules,
         seed=request.seed,
@@ -77,15 +85,17 @@ def plan(request: RolloutRequest, evaluator: Evaluator) -> RolloutQuestion:
         variance_reduction=request.variance_reduction,
         bearoff=request.bearoff,
         bearoff_checkers=request.bearoff_checkers,
+        cube=cube,
     )
     net = evaluator.nets.digest
     candidates = tuple(
         PlannedCandidate(play, start, series_key(net, settings, start))
-        for play, start in _candidates(request, position, rules, evaluator)
+        for play, start in _candidates(request, position, cube, evaluator)
     )
     # One order for one set of candidates, whatever order they were named in.
     candidates = tuple(sorted(candidates, key=lambda c: c.series))
-    stop = StopRules(request.trials, request.checkpoint, request.stop_se, request.stop_confidence, request.race)
+    race = request.race and position.dice is not None  # of a cube decision both branches are wanted
+    stop = StopRules(request.trials, request.checkpoint, request.stop_se, request.stop_confidence, race)
     key = content_key(
         {
             "kind": "rollout",
@@ -94,6 +104,7 @@ def plan(request: RolloutRequest, evaluator: Evaluator) -> RolloutQuestion:
             "rules": rules.name,
             "stop": _stop_facts(stop),
             "candidates": [[c.play, c.series] for c in candidates],
+            **({"met": cube.met.name if cube.met else None} if cube else {}),
         }
     )
     return RolloutQuestion(position, settings, candidates, stop, request.block, net, key)
@@ -108,14 +119,34 @@ def _stop_facts(stop: StopRules) -> dict[str, object]:
     return facts
 
 
+def cube_play(request: RolloutRequest, position: Position) -> CubePlay | None:
+    """The cube as the trials play with it; None: they are cubeless.
+
+    Raises:
+        InputError: unknown table or efficiency, a cube where none is played with, a match longer than tables go.
+    """
+    match = position.match
+    in_play = cube_matters(match)
+    wanted = in_play and (position.dice is None or not match.is_money) if request.cube is None else request.cube
+    if not wanted:
+        return None
+    if not in_play:
+        raise InputError("cube", True, "a game in which the cube can still be turned")
+    return CubePlay.of(match, met_for(match, request.met), load_efficiency(request.efficiency))
+
+
 def _candidates(
-    request: RolloutRequest, position: Position, rules: RuleSet, evaluator: Evaluator
+    request: RolloutRequest, position: Position, cube: CubePlay | None, evaluator: Evaluator
 ) -> list[tuple[str | None, Candidate]]:
-    board, dice = position.board, position.dice
+    board, dice, match = position.board, position.dice, position.match
+    rules = match.rules
     if dice is None:
         if request.plays:
             raise InputError("play", request.plays[0], "no plays, because the position has no dice")
-        return [(None, Candidate.before_roll(board))]
+        branches = [CubeBranch.NO_DOUBLE]
+        if cube is not None and may_double(match, board) and cube.question().game.taken[0, 0] != NONE:
+            branches.append(CubeBranch.DOUBLE_TAKE)
+        return [(None, Candidate.before_roll(board, branch)) for branch in branches]
     if request.plays:
         afters = [parse_play(text, board, dice, rules) for text in request.plays]
         seen: dict[bytes, str] = {}
@@ -123,8 +154,11 @@ def _candidates(
             if after.tobytes() in seen:
                 raise InputError("play", text, f"each play once ({seen[after.tobytes()]} leads to the same position)")
             seen[after.tobytes()] = text
-    else:
+    elif cube is None:
         afters = [ranked.after for ranked in rank_plays(evaluator, board, dice, rules)[: request.candidates]]
+    else:
+        cubeful = CubefulEvaluator(evaluator, cube.met, cube.efficiency)
+        afters = [ranked.after for ranked in cubeful.rank_plays(board, dice, match)[: request.candidates]]
     return [(format_play(board, after, dice, rules), Candidate.after_play(after)) for after in afters]
 
 
@@ -134,9 +168,11 @@ def series_key(net: str, settings: RolloutSettings, candidate: Candidate) -> str
         {
             "version": RESULT_VERSION,
             "net": net,
-            # Of the rules only what a cubeless trial can see: legal plays, and what the results are worth.
+            # Of the rules only what a trial can see: legal plays, and what the results are worth.
             "moves": settings.rules.move_flags,
             "utility": [int(points) for points in settings.rules.utility],
+            # Which loser has all his checkers left; said only where that isn't fifteen.
+            **({} if settings.rules.start.checkers == CHECKERS else {"checkers": settings.rules.start.checkers}),
             "seed": settings.seed,
             "level": settings.level,
             "truncate": settings.truncate,
@@ -144,6 +180,7 @@ def series_key(net: str, settings: RolloutSettings, candidate: Candidate) -> str
             "bearoff": [BEAROFF_VERSION, settings.bearoff_checkers] if settings.uses_bearoff else None,
             "board": [int(count) for count in candidate.board],
             "mover_rolls": candidate.mover_rolls,
+            **({"cube": [settings.cube.digest, candidate.branch.value]} if settings.cube else {}),
         }
     )
 

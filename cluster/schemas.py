@@ -6,6 +6,8 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from engine.decision import CubeAction
+from engine.efficiency import DEFAULT_EFFICIENCY
 from engine.errors import InputError
 from engine.evaluator import Valuation
 from engine.outcome import NAMES
@@ -51,6 +53,12 @@ class RolloutRequest(Model):
     block: int = Field(default=36, ge=1, le=10_368)
     """Trials a task; changes nothing in the result."""
     rules: str = "international"
+    cube: bool | None = None
+    """Whether the cube is in play; null: in cube decisions and at a score, but not for plays in money games."""
+    met: str | None = None
+    """Match equity table, a name; null: the usual one."""
+    efficiency: str = DEFAULT_EFFICIENCY
+    """How live the cube is where a position is valued without looking ahead, a name."""
 
 
 class Probabilities(Model):
@@ -73,18 +81,26 @@ class Probabilities(Model):
 
 
 class CandidateResult(Model):
-    """One candidate of a rollout; equities are cubeless, in points, in the view of the player on roll."""
+    """One candidate of a rollout, in the view of the player on roll. Equities without the cube are in points, with it
+    in units of the cube before the decision (at a score: EMG).
+    """
 
     play: str | None
     """Standard notation; null for a position before the roll."""
+    branch: str | None = None
+    """With the cube, before the roll: `no_double` or `double_take`."""
     level: int
     """Plies (counted from 1) with which both sides played."""
     equity: float
     se: float
     """Standard error of `equity`."""
     difference: float
-    """To the best candidate over the trials that both have, on the same dice: zero or (nearly always) negative."""
+    """To the best candidate over the trials that both have, on the same dice: zero or (nearly always) negative. In a
+    cube decision: double/take less no double."""
     difference_se: float
+    mwc: float | None = None
+    """Chance to win the match."""
+    mwc_se: float | None = None
     probabilities: Probabilities
     probabilities_se: Probabilities
     trials: int
@@ -93,6 +109,31 @@ class CandidateResult(Model):
     luck_se: float
     coefficient: float
     """Of the luck in the variance reduction, fitted to the trials; 1 without luck."""
+
+
+class CubeRolloutDecision(Model):
+    """What a rolled out cube decision comes to, in the view of the player who may double; see `docs/cube.md`."""
+
+    action: CubeAction
+    verdict: str
+    """The right action in words."""
+    answer: CubeAction | None
+    """The opponent's right answer to a double."""
+    redouble: bool
+    equity_nd: float
+    equity_dt: float | None
+    equity_dp: float | None
+    """Exact: no trial is needed."""
+    equity_beaver: float | None = None
+    se_nd: float
+    se_dt: float | None
+    mwc_nd: float | None = None
+    mwc_dt: float | None = None
+    mwc_dp: float | None = None
+    loss_no_double: float | None = None
+    loss_double: float | None = None
+    loss_take: float | None = None
+    loss_pass: float | None = None
 
 
 class RolloutResult(Model):
@@ -110,8 +151,13 @@ class RolloutResult(Model):
     """Checkers a side of the two-sided database; None where no trial could end in it."""
     stop: StopReason
     """Why it ended."""
+    cubeful: bool = False
+    met: str | None = None
+    """Match equity table, where a score was looked at."""
     candidates: tuple[CandidateResult, ...]
-    """Best first."""
+    """Best first; in a cube decision no double, then double/take."""
+    cube: CubeRolloutDecision | None = None
+    """Before the roll with the cube in play."""
 
 
 class Provenance(Model):

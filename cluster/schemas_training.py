@@ -3,21 +3,40 @@
 from __future__ import annotations
 
 from cluster.schemas import CheckerBenchmark, Model
+from training import match
 from training.benchmark import CheckerScore
 from training.gate import GateResult, Verdict
 from training.run import Outcome
 
 
-class GateReport(Model):
-    """A net against the champion on the same recorded decisions."""
+class GateBenchmark(Model):
+    """A net and the champion on the same recorded decisions."""
 
-    verdict: Verdict
-    champion: str
-    """Digest."""
     difference_meq: float
     """Of the loss per decision: negative = the new net is better."""
     interval95: tuple[float, float]
     decisions: int
+
+
+class GateMatch(Model):
+    """A net against the champion on the same dice."""
+
+    points: float
+    """Of the new net per game."""
+    interval95: tuple[float, float]
+    games: int
+    verdict: match.Verdict
+    """The new net is A."""
+
+
+class GateReport(Model):
+    """A net against the champion."""
+
+    verdict: Verdict
+    champion: str
+    """Digest."""
+    benchmark: GateBenchmark | None
+    match: GateMatch | None
 
 
 class TrainingReport(Model):
@@ -94,7 +113,19 @@ def _gate_report(result: GateResult) -> GateReport:
     return GateReport(
         verdict=result.verdict,
         champion=result.champion,
-        difference_meq=result.score.difference,
-        interval95=result.score.interval95,
-        decisions=result.score.decisions,
+        benchmark=GateBenchmark(
+            difference_meq=result.benchmark.difference,
+            interval95=result.benchmark.interval95,
+            decisions=result.benchmark.decisions,
+        )
+        if result.benchmark
+        else None,
+        match=GateMatch(
+            points=result.match.estimate.mean,
+            interval95=result.match.interval95,
+            games=result.match.games,
+            verdict=result.match.verdict,
+        )
+        if result.match
+        else None,
     )

@@ -5,7 +5,7 @@ the plays that need the fewest rolls on average; for fifteen checkers also the r
 Two-sided: up to 6 checkers a side, equities of rolling now, without a cube and in the three states of a money cube;
 from the next turn on with the best doubles, takes and passes.
 
-They hold for free bear-off. Rule sets with `forced_bear_off` have other legal plays: use `NO_DATABASES` there.
+They hold for free bear-off and fifteen checkers a side: use `NO_DATABASES` where `RuleSet.databases_hold` says no.
 
 A database is one safetensors file with a checksum over all it says. It is verified at each opening and then
 memory-mapped, so all workers of a machine share its pages; a damaged or older one is built again.
@@ -244,7 +244,7 @@ def _empty() -> BearoffArrays:
 
 
 NO_DATABASES = _empty()
-"""For rule sets whose bear-off is forced: the kernels know no position then."""
+"""For rule sets for which they don't hold: the kernels know no position then."""
 
 
 # Files

@@ -22,21 +22,24 @@ BAR = 25
 OPPONENT_BAR = 0
 
 
-def make_board(counts: Sequence[int]) -> Board:
+def make_board(counts: Sequence[int], checkers: int = CHECKERS) -> Board:
     """Build and check a board from 26 signed counts.
 
+    Args:
+        checkers: of each side at the start.
+
     Raises:
-        InputError: a wrong length, more than fifteen checkers a side, a checker of the wrong side on a bar,
+        InputError: a wrong length, more than so many checkers a side, a checker of the wrong side on a bar,
             or nothing left to play.
     """
     if len(counts) != PLACES:
         raise InputError("board", len(counts), "26 places")
     own = sum(c for c in counts if c > 0)
     other = -sum(c for c in counts if c < 0)
-    if own > CHECKERS:
-        raise InputError("board", f"{own} checkers of the player on roll", "at most 15 checkers a side")
-    if other > CHECKERS:
-        raise InputError("board", f"{other} checkers of the opponent", "at most 15 checkers a side")
+    if own > checkers:
+        raise InputError("board", f"{own} checkers of the player on roll", f"at most {checkers} checkers a side")
+    if other > checkers:
+        raise InputError("board", f"{other} checkers of the opponent", f"at most {checkers} checkers a side")
     if counts[BAR] < 0:
         raise InputError("board", "opposing checker on the mover's bar", "only the mover's checkers there")
     if counts[OPPONENT_BAR] > 0:

@@ -6,7 +6,9 @@ made here from a match state.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import enum
+import hashlib
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +29,47 @@ _UTILITY_STEPS = 1024
 _State = tuple[int, int]  # turns, owner
 
 
+class CubeBranch(enum.Enum):
+    """What has been done with the cube where trials start; of no meaning without the cube."""
+
+    OPEN = "open"
+    """The player who rolls first may double before he does."""
+    NO_DOUBLE = "no_double"
+    """He has decided to roll."""
+    DOUBLE_TAKE = "double_take"
+    """He has doubled, and his opponent has taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class CubePlay:
+    """The cube as the trials of a rollout play with it; equal where no trial can tell the difference."""
+
+    digest: str
+    """Of everything that a trial can see: states of the cube, what they are worth, efficiencies."""
+    match: MatchState = field(compare=False)
+    """In the view of the question's mover, before he doubles or rolls."""
+    met: MatchEquityTable | None = field(compare=False)
+    efficiency: CubeEfficiency = field(compare=False)
+
+    @staticmethod
+    def of(match: MatchState, met: MatchEquityTable | None, efficiency: CubeEfficiency) -> CubePlay:
+        """
+        Raises:
+            InputError: as `make_question`.
+        """
+        question = make_question(match, met, efficiency, to_the_end=True)
+        digest = hashlib.blake2b(digest_size=8)
+        for name, part in zip(CubeGame._fields, question.game, strict=True):
+            if name != "counts":
+                array = np.asarray(part)
+                digest.update(f"{name}{array.dtype.str}{array.shape}".encode() + array.tobytes())
+        return CubePlay(digest.hexdigest(), match, met, efficiency)
+
+    def question(self) -> CubeQuestion:
+        """Side 0 is the question's mover."""
+        return make_question(self.match, self.met, self.efficiency, to_the_end=True)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CubeQuestion:
     """A match state as a search takes it; side 0 is the player whose view the state has, and who is on roll."""
@@ -41,7 +84,7 @@ class CubeQuestion:
 
         In a match that is the linear scale through these two chances to win the match (EMG).
         """
-        low, high = self._single()
+        low, high = self.single
         return (value / POINT - low) / (high - low) * 2.0 - 1.0
 
     def mwc(self, value: int) -> float | None:
@@ -50,16 +93,18 @@ class CubeQuestion:
 
     def value(self, equity: float) -> float:
         """What a difference of equity is as a difference of kernel values."""
-        low, high = self._single()
+        low, high = self.single
         return equity * (high - low) / 2.0 * POINT
+
+    @property
+    def single(self) -> tuple[float, float]:
+        """Values of losing and of winning a single game now: what counts as an equity of -1 and +1."""
+        worth = self.game.worth[0, 0]
+        return float(worth[LOSE1]), float(worth[WIN1])
 
     def points(self, end: int) -> int:
         """The value of a game that ends now: 0, 1, 2 for a win of 1, 2, 3 times the cube; 3, 4, 5 for a loss."""
         return _in_points(float(self.game.worth[0, 0, end]))
-
-    def _single(self) -> tuple[float, float]:
-        worth = self.game.worth[0, 0]
-        return float(worth[LOSE1]), float(worth[WIN1])
 
 
 def cube_in_play(match: MatchState) -> bool:
@@ -67,12 +112,20 @@ def cube_in_play(match: MatchState) -> bool:
     return bool(_live(match).any())
 
 
-def make_question(match: MatchState, met: MatchEquityTable | None, efficiency: CubeEfficiency) -> CubeQuestion:
+def cube_matters(match: MatchState) -> bool:
+    """Whether a value with the cube and at the score says more than a cubeless one."""
+    return not match.is_money or cube_in_play(match)
+
+
+def make_question(
+    match: MatchState, met: MatchEquityTable | None, efficiency: CubeEfficiency, *, to_the_end: bool = False
+) -> CubeQuestion:
     """Everything about the cube that a search from this state needs.
 
     Args:
         match: in the view of the player on roll at the search's first node, before he doubles or rolls.
         met: needed in a match.
+        to_the_end: with all states that a whole game can reach, not only those of a search; `counts` then mean nothing.
 
     Raises:
         InputError: a match without a table, or one longer than tables go.
@@ -80,7 +133,7 @@ def make_question(match: MatchState, met: MatchEquityTable | None, efficiency: C
     live = _live(match)
     unlimited = _unlimited(match)
     worth = _worth(match, met, live.shape[1])
-    order, counts = _states(match, live, unlimited)
+    order, counts = _states(match, live, unlimited, to_the_end)
     index = {state: number for number, state in enumerate(order)}
     s = len(order)
     taken = np.full((2, s), NONE, dtype=np.int64)
@@ -185,8 +238,10 @@ def _turned(
     return (turns + 1, 1 - side), (turns + 2, 1 - side) if beavers and room else None
 
 
-def _states(match: MatchState, live: NDArray[np.bool_], unlimited: bool) -> tuple[list[_State], list[int]]:
-    """The states in the order in which a search meets them, and `CubeGame.counts`."""
+def _states(
+    match: MatchState, live: NDArray[np.bool_], unlimited: bool, to_the_end: bool
+) -> tuple[list[_State], list[int]]:
+    """The states in the order in which a search meets them, and `CubeGame.counts`; `to_the_end`: all of them."""
     owner = {CubeOwner.CENTRED: NOBODY, CubeOwner.MOVER: 0, CubeOwner.OPPONENT: 1}[match.cube_owner]
     order: list[_State] = [(0, owner)]
     counts = [1]
@@ -196,6 +251,10 @@ def _states(match: MatchState, live: NDArray[np.bool_], unlimited: bool) -> tupl
                 if following is not None and following not in order:
                     order.append(following)
         counts.append(len(order))
+    if to_the_end:
+        for state in order:  # which grows as it is walked
+            found = {following for side in (0, 1) for following in _turned(state, side, live, unlimited, match.beaver)}
+            order.extend(sorted(following for following in found if following and following not in order))
     return order, counts
 
 

@@ -6,14 +6,12 @@ which is always turned at the perfect moment. It depends on how far a roll throw
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
-from importlib import resources
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.config_files import config_names, read_config
 from engine.errors import InputError
 
 DEFAULT_EFFICIENCY = "published"
@@ -35,8 +33,7 @@ class CubeEfficiency:
 
 def known_efficiencies() -> list[str]:
     """Names of the files that come with gammonfarm."""
-    folder = resources.files("configs") / "cube"
-    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    return config_names("cube")
 
 
 def load_efficiency(name: str = DEFAULT_EFFICIENCY) -> CubeEfficiency:
@@ -46,19 +43,7 @@ def load_efficiency(name: str = DEFAULT_EFFICIENCY) -> CubeEfficiency:
         InputError: unknown name, unreadable file, a class or a number that is missing or unknown, or an efficiency
             outside [0, 1].
     """
-    if name.endswith(".toml"):
-        try:
-            text = Path(name).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(_FIELD, name, f"a readable TOML file ({error})") from error
-    elif name in known_efficiencies():
-        text = (resources.files("configs") / "cube" / f"{name}.toml").read_text(encoding="utf-8")
-    else:
-        raise InputError(_FIELD, name, f"one of {', '.join(known_efficiencies())}, or a file NAME.toml")
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(_FIELD, name, f"a TOML file ({error})") from error
+    data = read_config("cube", name, _FIELD, known_efficiencies())
     if set(data) != {*CLASSES, "source"}:
         raise InputError(_FIELD, name, f"source and the tables {', '.join(CLASSES)}")
     rows = np.array([_row(name, one, data[one]) for one in CLASSES])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from engine import outcome as outcomes
 from engine.bearoff import NO_DATABASES
-from engine.board import Board, flip
+from engine.board import CHECKERS, Board, flip
 from engine.kernels.bearoff import BearoffArrays
 from engine.kernels.facts import TABLES
 from engine.kernels.filter import FILTER_ROWS, FilterNet
@@ -17,6 +17,7 @@ from engine.kernels.network import LAST, ONE, IntNet, evaluate_boards
 from engine.kernels.play import Engine, Workspace, rank_roll
 from engine.kernels.search import HIGHEST_LEVEL, value_after
 from engine.kernels.vectors import SMALL_TILE
+from engine.memory import writable
 from engine.rules import RuleSet
 from engine.scratch import make_memory, make_workspace
 from engine.weights import Net, quantise, quantise_filter
@@ -86,17 +87,16 @@ class Evaluator:
         """What the kernels need to play by a rule set; without `endings` no game ends in the databases."""
         key = (rules, endings)
         if key not in self._engines:
-            # The databases hold for free bear-off only.
-            bearoff = self._bearoff if endings and not rules.forced_bear_off else NO_DATABASES
             self._engines[key] = Engine(
                 net=self._main,
                 filter=self._filter,
-                bearoff=bearoff,
+                bearoff=self._bearoff if endings and rules.databases_hold else NO_DATABASES,
                 keep=self._keep,
                 luck_keep=self._luck_keep,
                 memory=make_memory(),
                 utility=rules.utility,
                 flags=rules.move_flags,
+                checkers=rules.start.checkers,
             )
         return self._engines[key]
 
@@ -105,21 +105,25 @@ class Evaluator:
         for engine in self._engines.values():
             engine.memory.boards[:] = 0
 
-    def after_positions(self, boards: NDArray[np.int8]) -> NDArray[np.int64]:
+    def after_positions(self, boards: NDArray[np.int8], checkers: int = CHECKERS) -> NDArray[np.int64]:
         """The main net's outcomes of after-positions (int8[N, 26]), in the view of the players who just moved.
+
+        Args:
+            checkers: of each side at the start: only a side that still has them all can lose a gammon.
 
         Returns:
             int64[N, 5] in 1/2**20, cumulative; exact for finished games.
         """
         result = np.zeros((len(boards), outcomes.OUTCOMES), dtype=np.int64)
-        evaluate_boards(np.ascontiguousarray(boards), self._main, NO_DATABASES, self.workspaces[0].main, result)
+        s = self.workspaces[0].main
+        evaluate_boards(writable(boards), self._main, NO_DATABASES, checkers, s, result)
         return result
 
     def after_position(self, board: Board, rules: RuleSet, level: int) -> NDArray[np.int64]:
         """Outcome int64[5] in 1/2**20 of one after-position at a level, in the view of the player who just moved."""
         result = np.zeros(outcomes.OUTCOMES, dtype=np.int64)
         _, w4, w3, w2 = self.workspaces
-        value_after(np.array(board), level, self.engine(rules), w4, w3, w2, result)
+        value_after(writable(board), level, self.engine(rules), w4, w3, w2, result)
         return result
 
     def plays(self, board: Board, dice: tuple[int, int], rules: RuleSet) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
@@ -129,8 +133,7 @@ class Evaluator:
             (after-positions int8[P, 26], outcomes int64[P, 5] in 1/2**20), both in the mover's view.
         """
         w = self.workspaces[0]
-        writable = np.array(board)  # for read-only arrays the kernel would be compiled a second time
-        n = rank_roll(writable, dice[0], dice[1], self.engine(rules), w)
+        n = rank_roll(writable(board), dice[0], dice[1], self.engine(rules), w)
         return w.main.plays[:n].copy(), w.main.outcomes[:n].copy()
 
     def before_roll(self, board: Board, rules: RuleSet, level: int = 1) -> Valuation:

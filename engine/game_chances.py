@@ -11,6 +11,7 @@ from engine.errors import InputError
 from engine.evaluator import Evaluator, Nets
 from engine.kernels.bearoff import BearoffArrays
 from engine.met.cubeless import GameChances
+from engine.moves import ROLLS, roll_weight
 from engine.rollout import Candidate, Roller, RolloutSettings
 from engine.rules import Opening, RuleSet
 from engine.tally import Tally
@@ -35,10 +36,9 @@ class EstimatedChances:
 
 def opening_rolls(rules: RuleSet) -> list[tuple[tuple[int, int], float]]:
     """The rolls that a game can begin with, the higher die first, each with its chance; they add up to 1."""
-    pairs = [(high, low) for high in range(1, 7) for low in range(1, high + 1)]
     if rules.opening is Opening.KEEP_OPENING_DICE:
-        return [(roll, 1 / 15) for roll in pairs if roll[0] != roll[1]]
-    return [(roll, (1 if roll[0] == roll[1] else 2) / 36) for roll in pairs]
+        return [(roll, 1 / 15) for roll in ROLLS if roll[0] != roll[1]]
+    return [(roll, roll_weight(roll) / 36) for roll in ROLLS]
 
 
 def estimate_chances(

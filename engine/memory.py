@@ -1,4 +1,4 @@
-"""Arrays that vector code reads fast."""
+"""Arrays as kernels want them."""
 
 from __future__ import annotations
 
@@ -21,3 +21,10 @@ def on_cache_lines(array: NDArray[Scalar]) -> NDArray[Scalar]:
     copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
     copy[...] = array
     return copy
+
+
+def writable(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    """The array itself if it is contiguous and may be written to, else a copy: for other kinds of arrays a kernel would
+    be compiled once more.
+    """
+    return array if array.flags.writeable and array.flags.c_contiguous else np.array(array, order="C")

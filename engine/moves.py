@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from engine.board import Board
 from engine.kernels import moves as kernel
+from engine.memory import writable
 from engine.rules import RuleSet
 
 ROLLS: tuple[tuple[int, int], ...] = tuple((high, low) for high in range(1, 7) for low in range(1, high + 1))
@@ -24,5 +25,5 @@ def legal_plays(board: Board, dice: tuple[int, int], rules: RuleSet) -> NDArray[
     Returns:
         int8[P, 26] in the mover's view, before turning round; one row, the unchanged board, if nothing can be played.
     """
-    plays: NDArray[np.int8] = kernel.legal_plays(board, dice[0], dice[1], rules.move_flags)
+    plays: NDArray[np.int8] = kernel.legal_plays(writable(board), dice[0], dice[1], rules.move_flags)
     return plays

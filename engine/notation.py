@@ -64,6 +64,20 @@ def format_play(before: Board, after: Board, dice: tuple[int, int], rules: RuleS
     return _describe(_counts(before), _counts(after), dice)
 
 
+def single_steps(before: Board, after: Board, dice: tuple[int, int]) -> tuple[tuple[int, int], ...]:
+    """One way to reach `after` from `before` (both int8[26], the mover's view), one die at a time.
+
+    Returns:
+        (from, to) for every die played, the highest first; 25 is the bar, 0 is off.
+
+    Raises:
+        InputError: no steps of `dice` lead there.
+    """
+    for route in _routes(_counts(before), _counts(after), _dice_of(dice)):
+        return route
+    raise InputError("after-position", after.tolist(), f"a position after steps of {_roll_text(dice)}")
+
+
 def parse_play(text: str, board: Board, dice: tuple[int, int], rules: RuleSet) -> Board:
     """The after-position (int8[26], the mover's view) of a play written by a person or a program.
 

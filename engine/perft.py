@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from engine.board import Board
 from engine.errors import InputError
 from engine.kernels import perft as kernel
+from engine.memory import writable
 from engine.rules import RuleSet
 
 
@@ -28,5 +29,5 @@ def perft(board: Board, depth: int, rules: RuleSet) -> PerftCount:
     """
     if depth < 1:
         raise InputError("depth", depth, "a whole number of at least 1")
-    plays, weighted = kernel.perft(board, depth, rules.move_flags)
+    plays, weighted = kernel.perft(writable(board), depth, rules.move_flags)
     return PerftCount(int(plays), int(weighted))

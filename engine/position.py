@@ -69,7 +69,7 @@ class Position:
     offer: Offer = Offer.NONE
 
     def __post_init__(self) -> None:
-        board = boards.make_board([int(count) for count in self.board])
+        board = boards.make_board([int(count) for count in self.board], self.match.rules.start.checkers)
         board.setflags(write=False)
         object.__setattr__(self, "board", board)
         if self.dice is not None:
@@ -104,7 +104,11 @@ class Position:
         return boards.pips(self.board)
 
     def under(self, rules: RuleSet) -> Position:
-        """The same position in a game that is played by these rules."""
+        """The same position in a game that is played by these rules.
+
+        Raises:
+            InputError: more checkers than they have.
+        """
         return replace(self, match=replace(self.match, rules=rules))
 
     def flip(self) -> Position:

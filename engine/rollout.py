@@ -14,11 +14,15 @@ from numpy.typing import NDArray
 
 from engine.bearoff import NO_DATABASES, TWO_SIDED_CHECKERS, check_two_sided
 from engine.board import Board, flip
+from engine.cube import CubeBranch, CubePlay
+from engine.cube_roller import CubeRoller
 from engine.errors import InputError, InternalError
 from engine.evaluator import Evaluator, IntegerNets, Nets
 from engine.kernels.bearoff import BearoffArrays
+from engine.kernels.cube_rollout import COLUMNS
 from engine.kernels.network import ONE
 from engine.kernels.rollout import FirstMoves, TrialRules, roll_trials
+from engine.memory import writable
 from engine.rules import RuleSet
 
 RESULT_VERSION = 2
@@ -34,7 +38,10 @@ ROW = 10
 _REMEMBERED = 64
 """Candidates of which a worker remembers the first half-moves (5 kB each)."""
 
-TrialRows = NDArray[np.int32]  # int32[N, ROW]
+CUBE_ROW = 2 * COLUMNS
+"""With the cube: the five outcomes and the value (equity in units of the cube), then the luck in each of the six."""
+
+TrialRows = NDArray[np.int32]  # int32[N, ROW], or [N, CUBE_ROW] with the cube
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,9 @@ class RolloutSettings:
     """Half-moves after which the network's value ends a trial; None plays to the end."""
     variance_reduction: bool = True
     bearoff: bool = True
-    """Whether a trial ends, with exact chances, in the bear-off databases (never with a forced bear-off)."""
+    """Whether a trial ends, with exact chances, in the bear-off databases (where they hold for the rules)."""
+    cube: CubePlay | None = None
+    """With the cube: both sides use it in the trials; None: cubeless."""
     bearoff_checkers: int = TWO_SIDED_CHECKERS
     """Checkers a side up to which these chances are those of best play by both sides."""
 
@@ -63,9 +72,14 @@ class RolloutSettings:
         check_two_sided(self.bearoff_checkers)
 
     @property
+    def row(self) -> int:
+        """Numbers that a trial leaves."""
+        return ROW if self.cube is None else CUBE_ROW
+
+    @property
     def uses_bearoff(self) -> bool:
         """Whether the databases can matter."""
-        return self.bearoff and not self.rules.forced_bear_off
+        return self.bearoff and self.rules.databases_hold
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,6 +90,7 @@ class Candidate:
     """View of the player who rolls first."""
     mover_rolls: bool
     """Whether he is the question's mover (a position before the roll) or his opponent (the position after a play)."""
+    branch: CubeBranch = CubeBranch.OPEN
 
     @staticmethod
     def after_play(after: Board) -> Candidate:
@@ -83,9 +98,9 @@ class Candidate:
         return Candidate(flip(after), mover_rolls=False)
 
     @staticmethod
-    def before_roll(board: Board) -> Candidate:
+    def before_roll(board: Board, branch: CubeBranch = CubeBranch.NO_DOUBLE) -> Candidate:
         """The mover's position before his roll."""
-        return Candidate(np.array(board), mover_rolls=True)
+        return Candidate(np.array(board), mover_rolls=True, branch=branch)
 
 
 class Roller:
@@ -98,11 +113,12 @@ class Roller:
     def __init__(self, nets: Nets | IntegerNets, bearoff: BearoffArrays = NO_DATABASES) -> None:
         self._evaluator = Evaluator(nets, bearoff)
         self._has_databases = bearoff is not NO_DATABASES
-        self._first_moves: dict[tuple[bytes, bool, RolloutSettings], FirstMoves] = {}
+        self._first_moves: dict[tuple[bytes, bool, CubeBranch | None, RolloutSettings], FirstMoves] = {}
+        self._cube: CubeRoller | None = None  # made when a rollout with the cube first comes
 
     def trials(self, candidate: Candidate, settings: RolloutSettings, first: int, count: int) -> TrialRows:
-        """Rows int32[count, ROW] of trials `first .. first + count - 1`."""
-        rows = np.zeros((count, ROW), dtype=np.int32)
+        """Rows int32[count, settings.row] of trials `first .. first + count - 1`."""
+        rows = np.zeros((count, settings.row), dtype=np.int32)
         how = TrialRules(
             seed=settings.seed,
             level=settings.level,
@@ -113,24 +129,29 @@ class Roller:
         )
         if settings.uses_bearoff and not self._has_databases:
             raise InternalError("these trials need the bear-off databases")
+        moves = self._first_moves_of(candidate, settings)
+        if settings.cube is not None:
+            self._cube = self._cube or CubeRoller(self._evaluator)
+            self._cube.trials(candidate, settings, how, first, moves, rows)
+            return rows
         w, w2, *_ = self._evaluator.workspaces
         engine = self._evaluator.engine(settings.rules, endings=settings.uses_bearoff)
-        # Boards that came through Ray are read-only, for which the kernel would be compiled a second time.
-        start = np.array(candidate.board)
-        moves = self._first_moves_of(candidate, settings)
-        roll_trials(start, candidate.mover_rolls, first, how, engine, w, w2, moves, rows)
+        roll_trials(writable(candidate.board), candidate.mover_rolls, first, how, engine, w, w2, moves, rows)
         return rows
 
     def _first_moves_of(self, candidate: Candidate, settings: RolloutSettings) -> FirstMoves:
         """What is already known of the first half-move of these trials; whatever the seed is."""
-        key = (candidate.board.tobytes(), candidate.mover_rolls, replace(settings, seed=0, truncate=None))
+        branch = candidate.branch if settings.cube else None
+        alike = replace(settings, seed=0, truncate=None)
+        key = (candidate.board.tobytes(), candidate.mover_rolls, branch, alike)
         found = self._first_moves.pop(key, None)
         if found is None:
+            columns = settings.row // 2
             found = FirstMoves(
                 ready=np.zeros(36, dtype=np.bool_),
-                luck36=np.zeros((36, 5), dtype=np.int64),
+                luck36=np.zeros((36, columns), dtype=np.int64),
                 plays=np.zeros((36, 26), dtype=np.int8),
-                values=np.zeros((36, 5), dtype=np.int64),
+                values=np.zeros((36, columns), dtype=np.int64),
             )
         self._first_moves[key] = found  # the latest goes to the end
         if len(self._first_moves) > _REMEMBERED:

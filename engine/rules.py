@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.board import Board, make_board
+from engine.board import CHECKERS, Board, make_board
 from engine.errors import InputError
 
 HIT_AND_RUN_BAN = 1
@@ -80,6 +80,11 @@ class RuleSet:
         return HIT_AND_RUN_BAN * self.hit_and_run_ban | FORCED_BEAR_OFF * self.forced_bear_off
 
     @property
+    def databases_hold(self) -> bool:
+        """Whether the bear-off databases hold: for free bear-off, and for gammons of fifteen checkers a side."""
+        return not self.forced_bear_off and self.start.checkers == CHECKERS
+
+    @property
     def utility(self) -> NDArray[np.int64]:
         """int64[5]: cubeless money equity is `utility @ outcome - 1`, outcome cumulative from the same view."""
         second = int(self.gammon_counts)
@@ -96,10 +101,7 @@ TAVLA = RuleSet(
     cube=False,
 )
 NACKGAMMON = RuleSet("nackgammon", start=Start.NACKGAMMON)
-HYPERGAMMON = RuleSet("hypergammon", start=Start.HYPERGAMMON, gammon_counts=False, backgammon_counts=False)
-"""Hypergammon in which every win scores one point, as at double match point: the limits on outcomes
-(`engine.kernels.network`) know the gammons of fifteen checkers only.
-"""
+HYPERGAMMON = RuleSet("hypergammon", start=Start.HYPERGAMMON)
 _OPTIONS: dict[str, Callable[[RuleSet], RuleSet]] = {
     "hit-and-run-ban": lambda rules: replace(rules, hit_and_run_ban=True),
     "forced-bear-off": lambda rules: replace(rules, forced_bear_off=True),

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.board import Board, borne_off, is_closed_out
+from engine.board import CHECKERS, Board, borne_off, is_closed_out
 from engine.errors import InputError
 from engine.match import CubeOwner, MatchState, Side
 from engine.position import Offer
@@ -145,9 +145,9 @@ def win_of(board: Board, rules: RuleSet) -> Win:
         InputError: he still has checkers on the board.
     """
     own_off, other_off = borne_off(board)
-    if own_off != 15:
-        raise InputError("board", f"{15 - own_off} checkers of the mover", "a game that the mover has won")
-    if other_off > 0:
+    if own_off != CHECKERS:
+        raise InputError("board", f"{CHECKERS - own_off} checkers of the mover", "a game that the mover has won")
+    if other_off > CHECKERS - rules.start.checkers:
         return Win.SINGLE
     behind = board[0] < 0 or bool(np.any(board[1:7] < 0))
     return Win.BACKGAMMON if behind and rules.backgammon_counts else Win.GAMMON
@@ -176,7 +176,7 @@ def resignation_levels(match: MatchState, board: Board) -> tuple[Win, ...]:
     and in a match whatever is above the lowest level that wins it for him.
     """
     levels = [Win.SINGLE]
-    if borne_off(board)[0] > 0:
+    if borne_off(board)[0] > CHECKERS - match.rules.start.checkers:
         return tuple(levels)
     for level in (Win.GAMMON, Win.BACKGAMMON):
         below = points_won(match, levels[-1])

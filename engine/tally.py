@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from engine.errors import InternalError
 from engine.kernels.network import ONE
 from engine.outcome import OUTCOMES
-from engine.rollout import ROW, TrialRows
+from engine.rollout import CUBE_ROW, ROW, TrialRows
 from engine.rules import RuleSet
 
 Exact = NDArray[np.object_]  # Python integers
 
 _BLOCK = 2**13
+_SAFE = 2**25
 FEW_TRIALS = 36
 """With fewer trials a fitted coefficient would be noise: it is taken as 1."""
 
@@ -40,7 +41,8 @@ class Tally:
     """Sums over the common trials of K candidates.
 
     With y = the equity of a trial's result and g = the equity of its luck, per candidate; z = (y_0 .. y_K-1, g_0 ..
-    g_K-1).
+    g_K-1). Of trials with the cube these are the equities with the cube that the rows hold; of others they follow from
+    the outcomes.
     """
 
     trials: int
@@ -71,19 +73,26 @@ class Tally:
             InternalError: candidates with different numbers of trials, or a value that no trial can have.
         """
         n = len(rows[0])
-        if any(part.shape != (n, ROW) for part in rows):
+        columns = rows[0].shape[1]
+        if columns not in (ROW, CUBE_ROW) or any(part.shape != (n, columns) for part in rows):
             raise InternalError("a tally needs the same trials of every candidate")
         if n > _BLOCK:
             merged = Tally.empty(len(rows))
             for start in range(0, n, _BLOCK):
                 merged = merged.merge(Tally.of([part[start : start + _BLOCK] for part in rows], rules))
             return merged
-        stacked = np.stack(rows).astype(np.int64)  # [K, n, 10]
-        p, luck = stacked[:, :, :OUTCOMES], stacked[:, :, OUTCOMES:]
-        z = np.concatenate([p @ rules.utility - ONE, luck @ rules.utility])  # [2K, n]
+        stacked = np.stack(rows).astype(np.int64)  # [K, n, columns]
+        half = columns // 2
+        p, luck = stacked[:, :, :OUTCOMES], stacked[:, :, half : half + OUTCOMES]
+        if columns == CUBE_ROW:
+            z = np.concatenate([stacked[:, :, half - 1], stacked[:, :, -1]])  # [2K, n]
+        else:
+            z = np.concatenate([p @ rules.utility - ONE, luck @ rules.utility])
         # int64 suffices inside a block: |value| < 2**25 and n <= 2**13 keep every sum of products within 2**63.
-        if max(int(np.abs(values).max(initial=0)) for values in (p, luck, z)) >= 2**25:
+        if max(_largest(p), _largest(luck), 0 if columns == CUBE_ROW else _largest(z)) >= _SAFE:
             raise InternalError("a trial's value is outside the range of the tally")
+        if _largest(z) >= _SAFE:  # a cube that was turned very often
+            z = z.astype(object)
         squares = np.stack([(p * p).sum(axis=1), (p * luck).sum(axis=1), (luck * luck).sum(axis=1)], axis=1)
         return Tally(
             n,
@@ -111,7 +120,7 @@ class Tally:
         return self._spread(candidate, g) / spread
 
     def equity(self, candidate: int) -> Estimate:
-        """Cubeless equity, mover's view."""
+        """Equity, mover's view."""
         return self._estimate({candidate: 1.0, self.candidates + candidate: -self.coefficient(candidate)})
 
     def difference(self, candidate: int, reference: int) -> Estimate:
@@ -168,6 +177,10 @@ class Tally:
             return Estimate(mean, math.inf)
         spread = math.fsum([n * pp - p * p, -2.0 * c * (n * pl - p * luck), c * c * (n * ll - luck * luck)])
         return Estimate(mean, _standard_error(spread, n))
+
+
+def _largest(values: NDArray[np.int64]) -> int:
+    return int(np.abs(values).max(initial=0))
 
 
 def _standard_error(spread: float, n: int) -> float:

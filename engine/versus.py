@@ -50,7 +50,7 @@ class VersusSettings:
     @property
     def uses_bearoff(self) -> bool:
         """Whether the databases can matter."""
-        return self.bearoff and not self.rules.forced_bear_off
+        return self.bearoff and self.rules.databases_hold
 
 
 def check_playing_level(field: str, level: int) -> None:
@@ -121,7 +121,7 @@ def play_pairs(
             if moves.any():
                 afters[moves] = player.choose(before[moves], dice[moves])
         won = np.empty(len(live), dtype=np.int64)
-        points_won(afters, rules.utility, won)
+        points_won(afters, rules.start.checkers, rules.utility, won)
         points[live] = sign * won
         boards[live] = -afters[:, ::-1]
         a_moves[live] = ~of_a

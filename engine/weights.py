@@ -25,6 +25,7 @@ from engine.kernels.network import ACTIVATION_BITS, CLIP_STEPS, DIRECT, LAST, SE
 from engine.kernels.vectors import LANES, SMALL_TILE, TILE
 from engine.memory import on_cache_lines
 from engine.outcome import OUTCOMES
+from engine.whole_file import replacing
 
 FORMAT = "gammonfarm-net-1"
 _STEPS = np.float32(1 << ACTIVATION_BITS)
@@ -118,9 +119,8 @@ def save_net(net: Net, path: Path) -> None:
         "digest": net.digest,
         **net.description,
     }
-    partial = path.with_name(path.name + ".partial")
-    save_file(packed(net.arrays), partial, metadata=header)
-    partial.replace(path)
+    with replacing(path) as partial:
+        save_file(packed(net.arrays), partial, metadata=header)
 
 
 def packed(arrays: Arrays) -> dict[str, NDArray[np.generic]]:

@@ -17,9 +17,20 @@ def rolls() -> st.SearchStrategy[tuple[int, int]]:
     return st.tuples(die, die).map(lambda roll: (max(roll), min(roll)))
 
 
+def board_of(own: dict[int, int], other: dict[int, int]) -> Board:
+    """A board from each side's checkers by its own numbering; 25 is the bar."""
+    counts = [0] * PLACES
+    for point, number in own.items():
+        counts[point] += number
+    for point, number in other.items():
+        assert counts[25 - point] == 0, f"both sides on {point}"
+        counts[25 - point] -= number
+    return make_board(counts)
+
+
 @st.composite
-def boards(draw: st.DrawFn) -> Board:
-    """int8[26] in the mover's view: 1 to 15 checkers a side on points and bar, the rest borne off; no point shared.
+def boards(draw: st.DrawFn, checkers: int = CHECKERS) -> Board:
+    """int8[26] in the mover's view: 1 to `checkers` a side on points and bar, the rest borne off; no point shared.
 
     Never both sides on the bar against six made points each: no play could lead there and no roll could end it.
     """
@@ -28,7 +39,7 @@ def boards(draw: st.DrawFn) -> Board:
     counts = [0] * PLACES
     for points, bar, sign in ((share[:split], BAR, 1), (share[split:], OPPONENT_BAR, -1)):
         places = st.sampled_from([*points, bar])
-        for place in draw(st.lists(places, min_size=1, max_size=CHECKERS)):
+        for place in draw(st.lists(places, min_size=1, max_size=checkers)):
             counts[place] += sign
     if counts[BAR] and counts[OPPONENT_BAR] and _closed(counts, range(19, 25), -1) and _closed(counts, range(1, 7), 1):
         counts[1] = 1

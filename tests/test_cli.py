@@ -283,11 +283,22 @@ def test_72_trials_after_36_compute_only_the_second_half(run: Shell) -> None:
 
 
 def test_without_dice_a_rollout_takes_the_position_before_the_roll(run: Shell) -> None:
-    report = rollout(run, BEAR_OFF.replace(":21:", ":00:"), "--trials", "36", "--no-variance-reduction")
+    before = BEAR_OFF.replace(":21:", ":00:")
+    report = rollout(run, before, "--cubeless", "--trials", "36", "--no-variance-reduction")
     (only,) = report.result.candidates
     assert only.play is None
     assert not report.result.variance_reduction
     assert only.luck == only.luck_se == 0
+
+
+def test_without_dice_a_rollout_is_a_cube_decision_with_two_branches(run: Shell) -> None:
+    result = rollout(run, BEAR_OFF.replace(":21:", ":00:"), "--trials", "36").result
+    assert result.cubeful
+    assert [c.branch for c in result.candidates] == ["no_double", "double_take"]
+    cube = result.cube
+    assert cube is not None
+    assert [cube.equity_nd, cube.equity_dt, cube.equity_dp] == [*(c.equity for c in result.candidates), 1.0]
+    assert (cube.loss_no_double, cube.loss_double).count(0.0) == 1
 
 
 def test_progress_of_a_rollout_goes_to_stderr(run: Shell) -> None:

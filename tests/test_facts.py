@@ -26,7 +26,7 @@ def kernel_rows(board: Board) -> tuple[list[int], int]:
     """Rows and class of one board."""
     rows = np.full((1, kernel.WIDTH), -1, dtype=np.int32)
     classes = np.zeros(1, dtype=np.int64)
-    kernel.rows_of(board[np.newaxis], rows, classes)
+    kernel.rows_of(np.array(board)[np.newaxis], rows, classes)
     return rows[0].tolist(), int(classes[0])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,11 @@ from engine.met import MAX_AWAY, MatchEquityTable, known_mets, load_met, usual_m
 from engine.met.cubeless import GameChances, cubeless_table
 from engine.met.stakes import emg_of, game_values, mwc_of, take_points
 from engine.met.table import CUBEFUL_GAMES, TRAILER_GAMMONS, make_table
-from engine.rules import HYPERGAMMON, INTERNATIONAL, NACKGAMMON, TAVLA, rule_set
+from engine.rules import INTERNATIONAL, NACKGAMMON, TAVLA, rule_set
 
 CUBEFUL = {name: load_met(name) for name in ("jacobs", "kazaross-xg2", "rockwell-kazaross", "woolsey")}
 AWAY = st.integers(1, MAX_AWAY)
+SINGLE_GAMES = replace(INTERNATIONAL, gammon_counts=False)
 SOME = GameChances((0.38, 0.13, 0.01), (0.35, 0.12, 0.01))
 CUBELESS = [cubeless_table("c", "", SOME, rules, 9) for rules in (INTERNATIONAL, TAVLA)]
 
@@ -146,7 +148,7 @@ def test_in_money_play_game_values_are_points_and_jacoby_halves_them_until_a_dou
 
 def test_the_rule_set_says_which_ends_of_a_game_count() -> None:
     assert MatchState(rules=TAVLA).game_values(None, 0).tolist() == [[1, 2, 2, -1, -2, -2]]
-    assert MatchState(rules=HYPERGAMMON).game_values(None, 0).tolist() == [[1, 1, 1, -1, -1, -1]]
+    assert MatchState(rules=SINGLE_GAMES).game_values(None, 0).tolist() == [[1, 1, 1, -1, -1, -1]]
 
 
 def test_a_match_needs_a_table() -> None:
@@ -270,7 +272,7 @@ def test_cubeless_tables_are_symmetric_and_know_no_crawford_game(own: int, oppon
 def test_kinds_of_win_that_do_not_count_score_as_the_lower_kind() -> None:
     rows = [(points, round(won, 9), round(lost, 9)) for points, won, lost in SOME.by_points(TAVLA)]
     assert rows == [(1, 0.38, 0.35), (2, 0.14, 0.13)]
-    assert [points for points, _, _ in SOME.by_points(HYPERGAMMON)] == [1]
+    assert [points for points, _, _ in SOME.by_points(SINGLE_GAMES)] == [1]
 
 
 def test_chances_of_a_game_add_up_to_one() -> None:

@@ -21,7 +21,7 @@ from engine.errors import InputError
 from engine.evaluator import Evaluator, Nets
 from engine.kernels.facts import ROWS, WIDTH, rows_of
 from engine.kernels.network import ONE
-from engine.rules import INTERNATIONAL, TAVLA, rule_set
+from engine.rules import HYPERGAMMON, INTERNATIONAL, TAVLA, rule_set
 from engine.search import rank_plays
 from engine.weights import FORMAT, Net, inputs_digest, load_net, make_net, quantise, save_net
 from training.limits import on_grid
@@ -135,6 +135,22 @@ def test_a_side_that_has_borne_off_shows_no_gammon_losses_although_the_net_is_su
     lost_whole, lost_one_off = certain.after_positions(np.stack([whole, one_off]))[:, 3:]
     assert lost_whole.min() > 0
     assert lost_one_off.tolist() == [0, 0]
+
+
+@given(seed=which, board=boards(checkers=3), dice=rolls())
+@example(seed=0, board=HYPERGAMMON.start.board, dice=(6, 5))
+@settings(max_examples=40, deadline=None)
+def test_with_three_checkers_a_side_one_borne_off_saves_the_gammon(
+    seed: int, board: Board, dice: tuple[int, int]
+) -> None:
+    evaluator = EVALUATORS[seed]
+    afters, found = evaluator.plays(board, dice, HYPERGAMMON)
+    assert found.tolist() == [oracle.integer_outcome(after.tolist(), WEIGHTS[seed], 3) for after in afters]
+    assert found.tolist() == evaluator.after_positions(afters, 3).tolist()
+    for after, (_, gammon, _, lose_gammon, _) in zip(afters, found.tolist(), strict=True):
+        own, other = int(after[after > 0].sum()), -int(after[after < 0].sum())
+        assert other == 3 or not gammon
+        assert own == 3 or not lose_gammon
 
 
 def finished(other: dict[int, int]) -> Board:

@@ -25,13 +25,14 @@ from cluster.planner import (
 from cluster.schemas import RolloutRequest
 from cluster.store import TrialRange
 from engine.board import START, flip
+from engine.cube import CubeBranch
 from engine.errors import InputError
 from engine.evaluator import Evaluator
 from engine.gnuid import format_gnu_id
 from engine.ids import parse_position
 from engine.position import Position
 from engine.rollout import Candidate, RolloutSettings
-from engine.rules import INTERNATIONAL, TAVLA, rule_set
+from engine.rules import INTERNATIONAL, TAVLA, Start, rule_set
 from engine.search import rank_plays
 from engine.stopping import StopRules
 
@@ -172,9 +173,10 @@ def test_of_the_rules_only_what_a_trial_can_see_is_in_the_key() -> None:
         return series_key("net", replace(SETTINGS, rules=replace(INTERNATIONAL, **changes)), CANDIDATE)
 
     unseen = ({"name": "house rules"}, {"cube": False}, {"winner_starts_next": True})
-    seen = ({"hit_and_run_ban": True}, {"forced_bear_off": True}, {"backgammon_counts": False})
+    few = {"start": Start.HYPERGAMMON}  # whoever has three checkers left loses gammons
+    seen = ({"hit_and_run_ban": True}, {"forced_bear_off": True}, {"backgammon_counts": False}, few)
     assert {key(**changes) for changes in unseen} == {key()}
-    assert len({key(), *(key(**changes) for changes in seen)}) == 4
+    assert len({key(), *(key(**changes) for changes in seen)}) == 5
 
 
 def test_where_bearing_off_is_forced_the_databases_are_not_in_the_key() -> None:
@@ -243,7 +245,7 @@ def test_with_a_single_look_at_the_end_only_what_it_can_say_is_in_the_key(evalua
 def test_what_the_answer_repeats_is_in_the_key_of_the_question_but_not_of_its_trials(
     evaluator: Evaluator, position: str
 ) -> None:
-    asked, other = plan(request(), evaluator), plan(request(position=position), evaluator)
+    asked, other = (plan(request(position=text, cube=False), evaluator) for text in (PROBLEM, position))
     assert other.key != asked.key
     assert [c.series for c in other.candidates] == [c.series for c in asked.candidates]
 
@@ -289,11 +291,33 @@ def test_more_candidates_than_plays_takes_all_plays(evaluator: Evaluator) -> Non
 
 
 def test_without_dice_the_position_before_the_roll_is_the_one_candidate(evaluator: Evaluator) -> None:
-    asked = plan(request(position=BEFORE_ROLL, plays=()), evaluator)
+    asked = plan(request(position=BEFORE_ROLL, plays=(), cube=False), evaluator)
     (only,) = asked.candidates
     assert only.play is None
     assert only.start.mover_rolls
     assert np.array_equal(only.start.board, asked.position.board)
+
+
+def test_before_the_roll_with_a_cube_to_turn_there_are_two_branches(evaluator: Evaluator) -> None:
+    asked = plan(request(position=BEFORE_ROLL, plays=()), evaluator)
+    assert {c.start.branch for c in asked.candidates} == {CubeBranch.NO_DOUBLE, CubeBranch.DOUBLE_TAKE}
+    theirs = BEFORE_ROLL.replace(":0:0:1:00:", ":1:-1:1:00:")
+    assert theirs != BEFORE_ROLL
+    (only,) = plan(request(position=theirs, plays=()), evaluator).candidates
+    assert only.start.branch is CubeBranch.NO_DOUBLE
+    assert not plan(request(position=BEFORE_ROLL, plays=(), race=True), evaluator).stop.race, "both are wanted"
+
+
+def test_the_cube_is_in_play_at_a_score_but_for_plays_of_money_games_only_when_asked(evaluator: Evaluator) -> None:
+    score = PROBLEM.replace(":0:0:0:0:10", ":2:3:0:7:10")
+    assert plan(request(), evaluator).settings.cube is None
+    money, match = (plan(request(position=text, cube=True), evaluator).settings.cube for text in (PROBLEM, score))
+    assert money is not None
+    assert match is not None
+    assert money != match
+    assert plan(request(position=score), evaluator).settings.cube == match
+    with pytest.raises(InputError, match="cube"):
+        plan(request(cube=True, rules="tavla"), evaluator)
 
 
 # --- refusals --------------------------------------------------------------------------------------------------------

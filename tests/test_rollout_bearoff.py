@@ -20,7 +20,7 @@ from engine.evaluator import INNER_PLAYS, Evaluator, Nets
 from engine.kernels.bearoff import outcomes_of
 from engine.kernels.network import ONE
 from engine.rollout import Candidate, Roller, RolloutSettings
-from engine.rules import INTERNATIONAL, RuleSet, rule_set
+from engine.rules import HYPERGAMMON, INTERNATIONAL, RuleSet, rule_set
 from engine.tally import Tally
 from workers.rollout import RolloutWorker
 from workers.tasks import RolloutTask
@@ -32,6 +32,7 @@ FORCED = rule_set("international+forced-bear-off")
 NEARLY_HOME = make_board([0, 1, 0, 0, 1, 1, 1, 1] + [0] * 12 + [0, -2, 0, -1, -1, 0])
 RACE = make_board([0, 0, 0, 1, 0, 2, 2, 1, 1] + [0] * 7 + [-1, -1, 0, -2, -1, -1, 0, -1, 0, 0])
 GAMMONISH = make_board([0, 2] + [0] * 17 + [-15] + [0] * 6)
+THREE_EACH = make_board([0, 3] + [0] * 17 + [-3] + [0] * 6)
 ALL_HOME = make_board([0, 3, 3, 3, 2, 2, 2] + [0] * 12 + [-2, -2, -2, -3, -3, -3, 0])
 
 
@@ -161,13 +162,17 @@ def test_with_databases_the_error_of_a_bear_off_is_next_to_nothing(databases: Be
 
 
 @pytest.mark.parametrize("level", [1, 2])
-def test_where_bearing_off_is_forced_the_databases_are_never_used(databases: Bearoff, level: int) -> None:
-    settings = RolloutSettings(FORCED, seed=4, level=level)
+@pytest.mark.parametrize(("rules", "board"), [(FORCED, NEARLY_HOME), (HYPERGAMMON, THREE_EACH)])
+def test_where_the_databases_do_not_hold_they_are_never_used(
+    databases: Bearoff, rules: RuleSet, board: Board, level: int
+) -> None:
+    settings = RolloutSettings(rules, seed=4, level=level)
     assert not settings.uses_bearoff
-    candidate = Candidate.before_roll(NEARLY_HOME)
+    candidate = Candidate.before_roll(board)
     with_them = Roller(NETS, databases.arrays).trials(candidate, settings, 0, 8)
     assert with_them.tolist() == Roller(NETS).trials(candidate, settings, 0, 8).tolist()
     assert set(with_them[:, 0].tolist()) <= {0, ONE}
+    assert with_them[:, :5].any(axis=0)[[1, 3]].any() == (rules is HYPERGAMMON)  # every second throw leaves all three
     evaluator = Evaluator(NETS, databases.arrays)
     assert evaluator.engine(FORCED).bearoff is NO_DATABASES
     for deep in (1, 2, 3):

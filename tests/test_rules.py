@@ -6,6 +6,8 @@ the bar, missing checkers borne off. Plays are compared by what is left: the aft
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine.board import START, Board, flip, make_board, pips
@@ -335,13 +337,26 @@ def test_the_named_rule_sets_start_where_their_games_do() -> None:
     nackgammon = rule_set("nackgammon")
     assert own(nackgammon.start.board) == {24: 2, 23: 2, 13: 4, 8: 3, 6: 4}
     assert pips(nackgammon.start.board) == (194, 194)
-    assert nackgammon.utility.tolist() == INTERNATIONAL.utility.tolist()
     hypergammon = rule_set("hypergammon+forced-bear-off")
     assert own(hypergammon.start.board) == {24: 1, 23: 1, 22: 1}
     assert (hypergammon.start.checkers, nackgammon.start.checkers) == (3, 15)
     for rules in (nackgammon, hypergammon):
+        assert rules.utility.tolist() == INTERNATIONAL.utility.tolist()
         assert flip(rules.start.board).tolist() == rules.start.board.tolist()
 
 
 def test_without_gammons_every_win_scores_one_point() -> None:
-    assert rule_set("hypergammon").utility.tolist() == [2, 0, 0, 0, 0]
+    assert replace(INTERNATIONAL, gammon_counts=False).utility.tolist() == [2, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "hold"),
+    [
+        ("international", True),
+        ("nackgammon+hit-and-run-ban", True),
+        ("tavla+forced-bear-off", False),
+        ("hypergammon", False),
+    ],
+)
+def test_bear_off_databases_hold_for_free_bear_off_with_fifteen_checkers_a_side(name: str, hold: bool) -> None:
+    assert rule_set(name).databases_hold is hold

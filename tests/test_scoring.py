@@ -32,6 +32,7 @@ from engine.scoring import (
 )
 
 SESSION = MatchState(beaver=True)
+SINGLE_GAMES = replace(INTERNATIONAL, gammon_counts=False)
 
 
 def won(places: dict[int, int]) -> Board:
@@ -67,6 +68,13 @@ def test_a_loser_who_has_borne_off_one_loses_a_single_game_whatever_is_left_behi
     assert win_of(won({19: 13, 0: 1}), INTERNATIONAL) is Win.SINGLE
 
 
+def test_with_three_checkers_a_side_a_loser_with_all_three_on_the_board_loses_a_gammon() -> None:
+    assert win_of(won({19: 2}), HYPERGAMMON) is Win.SINGLE
+    assert win_of(won({19: 3}), HYPERGAMMON) is Win.GAMMON
+    assert win_of(won({19: 2, 0: 1}), HYPERGAMMON) is Win.BACKGAMMON
+    assert win_of(won({19: 3}), INTERNATIONAL) is Win.SINGLE
+
+
 def test_a_game_that_goes_on_has_no_winner() -> None:
     board = won({19: 15})
     board[3] = 1
@@ -80,7 +88,7 @@ def test_the_cube_multiplies_the_kind_of_win(cube: int, kind: Win, points: int) 
 
 
 @pytest.mark.parametrize(
-    ("rules", "points"), [(INTERNATIONAL, [1, 2, 3]), (TAVLA, [1, 2, 2]), (HYPERGAMMON, [1, 1, 1])]
+    ("rules", "points"), [(INTERNATIONAL, [1, 2, 3]), (TAVLA, [1, 2, 2]), (SINGLE_GAMES, [1, 1, 1])]
 )
 def test_a_rule_set_says_which_kinds_of_win_count(rules: RuleSet, points: list[int]) -> None:
     assert [points_won(MatchState(rules=rules), kind) for kind in Win] == points

@@ -18,7 +18,7 @@ from engine.kernels.facts import CLASSES, ROWS, TABLES
 from engine.kernels.network import ONE
 from engine.kernels.selfplay import Exploration
 from engine.rollout import Candidate, Roller, RolloutSettings
-from engine.rules import INTERNATIONAL, NACKGAMMON, TAVLA, RuleSet
+from engine.rules import HYPERGAMMON, INTERNATIONAL, NACKGAMMON, TAVLA, RuleSet
 from engine.weights import Net, make_net
 from training.positions import Labelling, Shard, ShardMaker, ShardTask
 from training.recipe import LabelKind
@@ -44,7 +44,11 @@ def game_by_game(rules: RuleSet, games: range, td_lambda: float) -> list[tuple[l
 def last_outcome(after: tuple[int, ...], roll: tuple[int, int], rules: RuleSet) -> list[float]:
     """The final result when `roll` ends the game after `after`; view of the winner."""
     plays = moves_oracle.legal_after_positions(moves_oracle.turned_round(after), roll, rules)
-    won = [network_oracle.final_outcome(play) for play in plays if moves_oracle.own_checkers(play) == 0]
+    won = [
+        network_oracle.final_outcome(play, rules.start.checkers)
+        for play in plays
+        if moves_oracle.own_checkers(play) == 0
+    ]
     assert won, "the game was not over"
     best = max(won, key=sum)
     return [p / ONE for p in best]
@@ -55,10 +59,10 @@ def other_view(p: list[float]) -> list[float]:
     return [1 - p[0], p[3], p[4], p[1], p[2]]
 
 
-@pytest.mark.parametrize("rules", [INTERNATIONAL, TAVLA], ids=lambda rules: rules.name)
+@pytest.mark.parametrize("rules", [INTERNATIONAL, TAVLA, HYPERGAMMON], ids=lambda rules: rules.name)
 def test_games_follow_the_rules_and_the_documented_dice(rules: RuleSet) -> None:
     ((boards, _),) = game_by_game(rules, range(5, 6), 0.5)
-    before = tuple(START.tolist())
+    before = tuple(rules.start.board.tolist())
     for half_move, after in enumerate(boards):
         roll = dice_oracle.self_play_roll(11, 5, half_move, rules is TAVLA)
         assert after in moves_oracle.legal_after_positions(before, roll, rules)
@@ -93,12 +97,16 @@ def test_targets_equal_the_backward_recursion(td_lambda: float) -> None:
         np.testing.assert_allclose(targets, expected, rtol=0, atol=1e-6)
 
 
-def test_with_lambda_one_every_target_is_the_final_result() -> None:
-    for game, (boards, targets) in enumerate(game_by_game(INTERNATIONAL, range(6), 1.0)):
+@pytest.mark.parametrize("rules", [INTERNATIONAL, HYPERGAMMON], ids=lambda rules: rules.name)
+def test_with_lambda_one_every_target_is_the_final_result(rules: RuleSet) -> None:
+    kinds = set()
+    for game, (boards, targets) in enumerate(game_by_game(rules, range(12), 1.0)):
         roll = dice_oracle.self_play_roll(11, game, len(boards), False)
-        won = last_outcome(boards[-1], roll, INTERNATIONAL)
+        won = last_outcome(boards[-1], roll, rules)
+        kinds.add(sum(won))
         views = [other_view(won), won]  # the one who made the last play but one has lost
         assert targets[::-1].tolist() == [views[i % 2] for i in range(len(boards))]
+    assert len(kinds) > 1  # not all of the games are won singly
 
 
 def test_a_round_is_the_same_games_however_it_is_split() -> None:

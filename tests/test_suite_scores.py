@@ -26,11 +26,11 @@ from suite_files import (
     write_lines,
 )
 
+from engine.analysis.position_type import PositionType
 from engine.bearoff import Bearoff
 from engine.board import START, make_board
 from engine.errors import InputError
 from engine.evaluator import Evaluator
-from engine.game_plan import GamePlan
 from engine.gnuid import format_position_id
 from engine.notation import format_play
 from engine.outcome import NAMES
@@ -79,7 +79,7 @@ def test_one_number_has_no_interval() -> None:
 # --- checker play ----------------------------------------------------------------------------------------------------
 
 
-def test_checker_losses_are_told_in_all_and_by_kind_of_game(tmp_path: Path, databases: Bearoff) -> None:
+def test_checker_losses_are_told_in_all_and_by_type_of_position(tmp_path: Path, databases: Bearoff) -> None:
     start, race = (
         ranked(START, (6, 3)),
         [
@@ -101,7 +101,7 @@ def test_checker_losses_are_told_in_all_and_by_kind_of_game(tmp_path: Path, data
     assert only(found, Measure.FIRST_CHOICE).value == pytest.approx(100 / 3)
     assert only(found, Measure.UNLISTED).value == pytest.approx(100 / 3)
     groups = {one.group: (one.n, pytest.approx(one.value)) for one in found if one.group}
-    assert groups == {"contact": (2, 20.0), "opening": (2, 20.0), "race": (1, 200.0)}
+    assert groups == {"contact": (2, 20.0), "opening": (2, 20.0), "bear-off": (1, 200.0)}
 
 
 def test_each_level_is_measured_by_its_own_search(tmp_path: Path, databases: Bearoff) -> None:
@@ -123,8 +123,8 @@ def test_each_level_is_measured_by_its_own_search(tmp_path: Path, databases: Bea
 
 
 def test_errors_are_summed_up_as_size_root_mean_square_and_bias() -> None:
-    plans = [GamePlan.OPENING, GamePlan.HOLDING, GamePlan.RACE, GamePlan.RACE]
-    found = list(summarise_errors(FigureName(Part.VALUE, "v", 1), [0.01, -0.02, 0.03, 0.04], plans))
+    types = [PositionType.OPENING, PositionType.HOLDING, PositionType.RACE, PositionType.RACE]
+    found = list(summarise_errors(FigureName(Part.VALUE, "v", 1), [0.01, -0.02, 0.03, 0.04], types))
     assert only(found, Measure.MEAN_ABSOLUTE).value == pytest.approx(0.025)
     assert only(found, Measure.BIAS).value == pytest.approx(0.015)
     assert only(found, Measure.ROOT_MEAN_SQUARE).value == pytest.approx(math.sqrt(0.00075))

@@ -16,7 +16,7 @@ from engine.evaluator import Evaluator, Nets
 from engine.kernels.network import ONE
 from engine.kernels.versus import pair_dice, points_won, roll_lucks
 from engine.moves import ROLLS, roll_weight
-from engine.rules import INTERNATIONAL, NACKGAMMON, TAVLA, RuleSet, rule_set
+from engine.rules import HYPERGAMMON, INTERNATIONAL, NACKGAMMON, TAVLA, RuleSet, rule_set
 from engine.versus import NetPlayer, VersusSettings, play_pairs
 from engine.weights import NetKind, shipped_net
 
@@ -147,10 +147,16 @@ def test_points_are_those_of_the_rule_set() -> None:
     lost[2, [10, 3]] = (-14, -1)  # one of them in the winner's home: a backgammon
     lost[3, [10, 5]] = (-15, 1)  # the game goes on
     points = np.empty(4, dtype=np.int64)
-    points_won(lost, INTERNATIONAL.utility, points)
+    points_won(lost, 15, INTERNATIONAL.utility, points)
     assert points.tolist() == [1, 2, 3, 0]
-    points_won(lost, TAVLA.utility, points)
+    points_won(lost, 15, TAVLA.utility, points)
     assert points.tolist() == [1, 2, 2, 0]
+    lost[:3] = 0
+    lost[0, 10] = -2
+    lost[1, 10] = -3
+    lost[2, [10, 3]] = (-2, -1)
+    points_won(lost, HYPERGAMMON.start.checkers, HYPERGAMMON.utility, points)
+    assert points.tolist() == [1, 2, 3, 0]
 
 
 @pytest.mark.parametrize("level", [0, 3])

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from engine.errors import InputError
 from engine.weights import digest_of, inputs_digest
+from engine.whole_file import replacing
 
 _FORMAT = "gammonfarm-checkpoint-2"
 
@@ -35,7 +36,6 @@ class Checkpoint:
 
 def save_checkpoint(checkpoint: Checkpoint, path: Path) -> None:
     """Write a checkpoint; an older one is replaced only by a complete file."""
-    partial = path.with_name(path.name + ".partial")
     header = {
         "format": _FORMAT,
         "inputs": inputs_digest(),
@@ -44,8 +44,8 @@ def save_checkpoint(checkpoint: Checkpoint, path: Path) -> None:
         "games": str(checkpoint.games),
         "recipe": json.dumps(checkpoint.recipe, sort_keys=True),
     }
-    save_file({name: t.contiguous() for name, t in checkpoint.tensors.items()}, partial, metadata=header)
-    partial.replace(path)
+    with replacing(path) as partial:
+        save_file({name: t.contiguous() for name, t in checkpoint.tensors.items()}, partial, metadata=header)
 
 
 def load_checkpoint(path: Path) -> Checkpoint:

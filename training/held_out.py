@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.board import CHECKERS
 from engine.evaluator import Evaluator, Nets
 from engine.kernels.network import ONE
 from engine.kernels.selfplay import Exploration
@@ -21,7 +22,6 @@ from training.starts import FEW_CHECKERS, StartKind, StartMix
 BINS = 20
 _FIRST_GAME = 1 << 40
 """No training run has so many games: these are never trained on."""
-_STANDARD_CHECKERS = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def hold_out(nets: Nets, rules: RuleSet, seed: int, games: int, labelled_games: 
     """
     played = play_round(nets, rules, seed, _FIRST_GAME, games, td_lambda=1.0)
     evaluator = Evaluator(nets)
-    said = evaluator.after_positions(played.boards) / ONE
+    said = evaluator.after_positions(played.boards, rules.start.checkers) / ONE
     calibration = {
         name: _calibrate(said[:, o], played.targets[:, o].astype(np.float64)) for o, name in enumerate(NAMES)
     }
@@ -87,7 +87,7 @@ def _calibrate(said: NDArray[np.float64], happened: NDArray[np.float64]) -> Cali
 def _errors(nets: Nets, evaluator: Evaluator, rules: RuleSet, seed: int, games: int) -> dict[StartKind, float]:
     maker = ShardMaker(nets)
     found = {}
-    full = rules.start.checkers == _STANDARD_CHECKERS
+    full = rules.start.checkers == CHECKERS
     for number, kind in enumerate(kind for kind in StartKind if full or kind in FEW_CHECKERS):
         task = ShardTask(
             generation=0,
@@ -104,7 +104,7 @@ def _errors(nets: Nets, evaluator: Evaluator, rules: RuleSet, seed: int, games: 
         )
         shard = maker.make(task)
         if len(shard.boards):
-            said = cubeless_equity(evaluator.after_positions(shard.boards) / ONE, rules)
+            said = cubeless_equity(evaluator.after_positions(shard.boards, rules.start.checkers) / ONE, rules)
             deeper = cubeless_equity(shard.labels.astype(np.float64), rules)
             found[kind] = float(np.abs(said - deeper).mean())
     return found

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from engine.whole_file import replacing
 from training.benchmark import CheckerScore
+from training.gate import GateResult, Verdict
 
 
 class Score(BaseModel):
@@ -25,6 +27,36 @@ class Score(BaseModel):
         return Score(meq=score.meq_per_decision, low=low, high=high)
 
 
+class Judgement(BaseModel):
+    """What the gate said of the finished net."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    verdict: Verdict
+    champion: str
+    difference_meq: float | None
+    """On the benchmark, negative = the net is better; None without one."""
+    points: float | None
+    """Per game of the match against the champion; None without one."""
+    low: float | None
+    high: float | None
+    games: int
+
+    @staticmethod
+    def of(result: GateResult) -> Judgement:
+        """The numbers that are kept."""
+        match = result.match
+        return Judgement(
+            verdict=result.verdict,
+            champion=result.champion,
+            difference_meq=result.benchmark.difference if result.benchmark else None,
+            points=match.estimate.mean if match else None,
+            low=match.interval95[0] if match else None,
+            high=match.interval95[1] if match else None,
+            games=match.games if match else 0,
+        )
+
+
 class Entry(BaseModel):
     """One generation, counted from 1."""
 
@@ -39,6 +71,8 @@ class Entry(BaseModel):
     learning_rate: float
     td_lambda: float
     score: Score | None = None
+    gate: Judgement | None = None
+    """Of the last generation, once it was judged."""
 
 
 class History:
@@ -68,7 +102,12 @@ class History:
         with self._path.open("a", encoding="utf-8") as file:
             file.write(entry.model_dump_json() + "\n")
 
+    def judge(self, judgement: Judgement) -> None:
+        """Add the gate's verdict to the last generation."""
+        if self.entries:
+            self.entries[-1] = self.entries[-1].model_copy(update={"gate": judgement})
+            self._write()
+
     def _write(self) -> None:
-        partial = self._path.with_name(self._path.name + ".partial")
-        partial.write_text("".join(entry.model_dump_json() + "\n" for entry in self.entries), encoding="utf-8")
-        partial.replace(self._path)
+        with replacing(self._path) as partial:
+            partial.write_text("".join(entry.model_dump_json() + "\n" for entry in self.entries), encoding="utf-8")

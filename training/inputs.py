@@ -12,6 +12,7 @@ from torch import Tensor
 from engine.board import PLACES
 from engine.kernels.facts import ROWS, TABLES, WIDTH, rows_of
 from engine.kernels.filter import FILTER_ROWS
+from engine.memory import writable
 from engine.network import FilterNetwork, Network
 from engine.weights import NetKind
 
@@ -33,7 +34,7 @@ def inputs_of(boards: NDArray[np.int8], kind: NetKind = NetKind.MAIN) -> Inputs:
     """Of after-positions int8[N, 26]; a filter net sees the places alone."""
     rows = np.empty((len(boards), WIDTH), dtype=np.int32)
     classes = np.empty(len(boards), dtype=np.int64)
-    rows_of(boards, rows, classes)
+    rows_of(writable(boards), rows, classes)
     if kind is NetKind.MAIN:
         return Inputs(rows, classes)
     return Inputs(np.ascontiguousarray(rows[:, :PLACES]), tables_of(classes))

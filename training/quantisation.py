@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.board import CHECKERS
 from engine.evaluator import Evaluator, Nets
 from engine.kernels.facts import RACE, ROW_SPACE, ROWS, TABLES
 from engine.kernels.float_network import evaluate_float
@@ -34,13 +35,13 @@ def quantisation_loss(net: Net, rules: RuleSet, games: int = GAMES) -> Quantisat
     """Compare both on the positions of some games that the net plays against itself."""
     evaluator = Evaluator(Nets(net))
     boards = play_round(Nets(net), rules, _SEED, 0, games, 0.0).boards
-    integer = evaluator.after_positions(boards) @ rules.utility / ONE - 1.0
-    exact = float_outcomes(net, boards) @ rules.utility - 1.0
+    integer = evaluator.after_positions(boards, rules.start.checkers) @ rules.utility / ONE - 1.0
+    exact = float_outcomes(net, boards, rules.start.checkers) @ rules.utility - 1.0
     difference = np.abs(integer - exact)
     return QuantisationLoss(len(boards), float(difference.mean()), float(difference.max()))
 
 
-def float_outcomes(net: Net, boards: NDArray[np.int8]) -> NDArray[np.float64]:
+def float_outcomes(net: Net, boards: NDArray[np.int8], checkers: int = CHECKERS) -> NDArray[np.float64]:
     """Outcomes float64[N, 5] of the float network, after the same limits as the integer twin's."""
     raw, classes = raw_outcomes(net, boards)
     races = classes == RACE
@@ -48,8 +49,8 @@ def float_outcomes(net: Net, boards: NDArray[np.int8]) -> NDArray[np.float64]:
     counts = boards.astype(np.int64)
     own = np.maximum(counts, 0)
     other = np.maximum(-counts, 0)
-    p[other.sum(axis=1) < 15, 1] = 0.0
-    p[own.sum(axis=1) < 15, 3] = 0.0
+    p[other.sum(axis=1) < checkers, 1] = 0.0
+    p[own.sum(axis=1) < checkers, 3] = 0.0
     p[:, 1] = np.minimum(p[:, 1], p[:, 0])
     p[:, 3] = np.minimum(p[:, 3], 1.0 - p[:, 0])
     p[races & (other[:, :7].sum(axis=1) == 0), 2] = 0.0

@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from engine.board import CHECKERS
 from engine.errors import GammonfarmError, InputError
 from engine.kernels.selfplay import MAX_HALF_MOVES, MOST_CANDIDATES
 from engine.rules import rule_set
 from training.starts import FEW_CHECKERS, StartKind
 
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
-_FEW = 15
 NO_FILTER = "none"
 SHIPPED_FILTER = "shipped"
 
@@ -170,7 +170,7 @@ class SelfPlayRecipe(_Recipe):
     def _fits_together(self) -> Self:
         if self.labels.kind is LabelKind.TD and (self.explore.random_play or self.explore.sibling):
             raise ValueError("explore needs labels of kind 2ply or rollout: td labels follow the game that is played")
-        if rule_set(self.rules).start.checkers < _FEW:
+        if rule_set(self.rules).start.checkers < CHECKERS:
             odd = sorted(kind.value for kind in self.starts.parts if kind not in FEW_CHECKERS)
             if odd:
                 raise ValueError(f"starts: {', '.join(odd)} need fifteen checkers a side")

@@ -59,8 +59,15 @@ class Records:
 
     def gate(self, result: GateResult) -> None:
         """The verdict with its evidence."""
-        low, high = result.score.interval95
-        self._stage("gate").metrics({"difference_meq": result.score.difference, "low": low, "high": high})
+        values: dict[str, float] = {}
+        if result.benchmark is not None:
+            low, high = result.benchmark.interval95
+            values |= {"difference_meq": result.benchmark.difference, "low": low, "high": high}
+        if result.match is not None:
+            low, high = result.match.interval95
+            values |= {"points": result.match.estimate.mean, "points_low": low, "points_high": high}
+            values["games"] = result.match.games
+        self._stage("gate").metrics(values)
         self._run.tags({"gate": result.verdict.value, "champion": result.champion})
 
     def finished(self, nets: Nets, rules: RuleSet, seed: int, entries: Sequence[Entry]) -> dict[str, str]:

@@ -15,9 +15,9 @@ from training.benchmark import CheckerDecision, CheckerScore, read_decisions, sc
 from training.checkpoint import load_checkpoint, save_checkpoint
 from training.code import code_digest, code_version
 from training.devices import Device
-from training.gate import Gate, GateResult, benchmark_gate
+from training.gate import GateResult, MatchGate, benchmark_gate
 from training.generations import Generation, Training
-from training.history import Entry, History, Score
+from training.history import Entry, History, Judgement, Score
 from training.limits import on_grid
 from training.positions import Shard
 from training.production import Making, Produced, Producer
@@ -41,6 +41,8 @@ class RunOptions:
     """Decisions to score the net on at every checkpoint, and at the end against the champion."""
     champion: Net | None = None
     """Whom the gate compares with; without one there is no gate."""
+    match: MatchGate | None = None
+    """Plays the gate's match; without it, the gate goes by the benchmark alone."""
     device: Device = Device.AUTO
     threads: int = 1
 
@@ -108,11 +110,15 @@ class TrainingRun:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._release_workers()
+        self._training.close()
+
+    def _release_workers(self) -> None:
         if self._making is not None:
             self._making.stop()
         if self._producer is not None:
             self._producer.close()
-        self._training.close()
+            self._producer = None
 
     # The whole chain
 
@@ -191,7 +197,8 @@ class TrainingRun:
     def gate(self) -> Outcome:
         """Stage: compare the net of the folder with the champion."""
         net = self._saved_net()
-        self._needed_decisions()
+        if self._options.match is None:
+            self._needed_decisions()
         if self._options.champion is None:
             raise InputError("champion", "none", "a net to compare with")
         return self._recorded(lambda records: self._outcome(net, gate=self._gate(net, records)))
@@ -286,11 +293,19 @@ class TrainingRun:
         return score_checker(Evaluator(Nets(self._training.net())), iter(self._decisions))
 
     def _gate(self, net: Net, records: Records) -> GateResult | None:
-        if not self._decisions or self._options.champion is None:
+        champion, play = self._options.champion, self._options.match
+        if champion is None or not (self._decisions or play):
             return None
-        self._tell("gate")
-        gate: Gate = benchmark_gate(self._decisions)
-        result = gate(net, self._options.champion)
+        score = played = None
+        if self._decisions:
+            self._tell("gate: benchmark")
+            score = benchmark_gate(net, champion, self._decisions)
+        if play is not None:
+            self._tell("gate: match")
+            self._release_workers()  # the match wants their cores
+            played = play(net, champion, self._training.rules, self._tell)
+        result = GateResult(net.digest, champion.digest, score, played)
+        self._history.judge(Judgement.of(result))
         records.gate(result)
         return result
 

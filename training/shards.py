@@ -20,6 +20,7 @@ from safetensors.numpy import load_file, save_file
 
 from engine.errors import InfrastructureError, InputError
 from engine.outcome import OUTCOMES
+from engine.whole_file import replacing
 from training.positions import Shard, ShardTask
 from training.starts import StartKind
 
@@ -113,12 +114,10 @@ class ShardStore:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             text.unlink(missing_ok=True)
-            partial = data.with_name(data.name + ".partial")
-            save_file({name: np.ascontiguousarray(a) for name, a in arrays.items()}, partial)
-            partial.replace(data)
-            partial = text.with_name(text.name + ".partial")
-            partial.write_text(manifest.model_dump_json(indent=1) + "\n", encoding="utf-8")
-            partial.replace(text)
+            with replacing(data) as partial:
+                save_file({name: np.ascontiguousarray(a) for name, a in arrays.items()}, partial)
+            with replacing(text) as partial:
+                partial.write_text(manifest.model_dump_json(indent=1) + "\n", encoding="utf-8")
         except OSError as error:
             raise InfrastructureError(f"shard {data}: can't be written ({error.strerror})") from error
         return manifest

@@ -1,4 +1,4 @@
-"""Commands that answer at once: evaluate, perft, convert, doctor."""
+"""Commands that answer at once: evaluate, perft, doctor."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 
 from cluster.cli.options import (
     BearoffCheckersOption,
+    EfficiencyOption,
     FilterOption,
     JsonOption,
     LevelOption,
@@ -38,9 +39,7 @@ def evaluate(
     ] = None,
     cubeless: Annotated[bool, typer.Option("--cubeless", help="Leave out the cube and the score.")] = False,
     met: MetOption = None,
-    efficiency: Annotated[
-        str, typer.Option("--efficiency", metavar="NAME|FILE", help="How live the cube is: docs/cube.md.")
-    ] = "published",
+    efficiency: EfficiencyOption = "published",
     top: Annotated[int, typer.Option("--top", metavar="N", help="Plays to list (0: all).")] = 10,
     filter: FilterOption = "normal",
     book: Annotated[
@@ -119,18 +118,6 @@ def perft(
         if position != START_XGID:
             render.show_board(parsed)
         render.show_perft(report)
-
-
-def convert(position: PositionArgument, json: JsonOption = False) -> None:
-    """Print XGID, GNU position and match ID, pip counts and the board."""
-    from cluster.answers import convert_position
-    from cluster.cli import render
-
-    parsed, report = convert_position(position)
-    if json:
-        print_json(report)
-    else:
-        render.show_conversion(parsed, report)
 
 
 def doctor(json: JsonOption = False) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import typer
 
-from cluster.cli import bench, benchmark, book, daily, data, match, met, nets, rollout, train
+from cluster.cli import bench, benchmark, book, daily, data, match, met, nets, records, rollout, train
 from engine.errors import GammonfarmError
 
 app = typer.Typer(
@@ -28,7 +28,9 @@ app = typer.Typer(
 app.command("rollout")(rollout.rollout)
 app.command("evaluate")(data.evaluate)
 app.command("perft")(data.perft)
-app.command("convert")(data.convert)
+app.command("convert")(records.convert)
+app.command("import")(records.import_records)
+app.command("export")(records.export_records)
 app.add_typer(benchmark.app, name="benchmark")
 app.command("match")(match.match)
 app.add_typer(met.app, name="met")

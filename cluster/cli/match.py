@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,7 +21,6 @@ from cluster.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from cluster.executor import Executor
     from cluster.match import MatchQuestion, NamedNets
     from cluster.match_schemas import MatchReport
     from cluster.settings import Settings
@@ -129,29 +128,14 @@ def play(question: MatchQuestion, settings: Settings, executor: ExecutorName, wo
     """Play a match with live progress on stderr, keep its blocks, record it in MLflow."""
     from cluster.cli.render import open_databases_live
     from cluster.cli.render_match import MatchProgressLine
-    from cluster.match import MatchRun
+    from cluster.match_session import play_recorded
     from cluster.redis_store import open_store
-    from cluster.tracking import track_match
 
-    with ExitStack() as stack:
-        store = stack.enter_context(open_store(settings))
+    with open_store(settings) as store:
         if question.settings.uses_bearoff:
             open_databases_live()  # the first time they must be built: here, not by every worker
-
-        def start_executor() -> Executor:
-            made = make_executor(executor, workers, settings.ray_address)
-            stack.callback(made.close)
-            return made
-
-        tracked = track_match(settings, question)
-        try:
-            with MatchProgressLine(question) as live:
-                report = MatchRun(question, store).run(start_executor, live.update)
-        except BaseException:
-            tracked.failed()
-            raise
-        tracked.finished(report)
-        return report
+        start = partial(make_executor, executor, workers, settings.ray_address)
+        return play_recorded(question, settings, store, start, MatchProgressLine(question))
 
 
 def _rival() -> GnubgOpponent:

@@ -50,6 +50,9 @@ NetOption = Annotated[
         help="Main net to use: a file, shipped (the default), champion, NAME@ALIAS, NAME@VERSION or a digest.",
     ),
 ]
+EfficiencyOption = Annotated[
+    str, typer.Option("--efficiency", metavar="NAME|FILE", help="How live the cube is: docs/cube.md.")
+]
 MetOption = Annotated[
     str | None,
     typer.Option(

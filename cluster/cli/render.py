@@ -26,6 +26,8 @@ from engine.position import Position
 from engine.stopping import StopReason
 
 OUTCOME_HEADS = ("win", "win g", "win bg", "lose g", "lose bg")
+_CHANCES = tuple(f"{head} %" for head in OUTCOME_HEADS)
+_BRANCHES = {"no_double": "no double", "double_take": "double/take"}
 _WIDTH_WHEN_PIPED = 120
 _STOPPED = {
     StopReason.CONFIDENCE: "stopped early: the best play is the best with the confidence asked for",
@@ -47,6 +49,13 @@ def percent(p: Probabilities) -> list[str]:
     return [f"{100 * value:.2f}".replace("-0.00", "0.00") for value in p.values()]
 
 
+def scale_text(cubeful: bool, met: str | None) -> str:
+    """What equities are measured in; `met`: the match equity table, at a score."""
+    if not cubeful:
+        return "cubeless money equity"
+    return f"equity with the cube, EMG by {met}" if met else "money equity with the cube"
+
+
 def plain_table(*heads: str) -> Table:
     """A table without lines: the first column to the left, the others to the right."""
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -62,32 +71,50 @@ def show_board(position: Position) -> None:
 
 
 def show_rollout(report: RolloutReport) -> None:
-    """The table of candidates, best first, and one line of provenance."""
-    table = plain_table(
-        "play", "level", "equity", "SE", "diff", "SE diff", *(f"{h} %" for h in OUTCOME_HEADS), "trials"
-    )
-    for c in report.result.candidates:
+    """The table of candidates, the verdict of a cube decision, and one line of provenance."""
+    result = report.result
+    match = result.met is not None
+    heads = ["equity", *(["mwc %"] if match else []), "SE", "diff", "SE diff"]
+    table = plain_table("play" if result.cube is None else "cube action", "level", *heads, *_CHANCES, "trials")
+    for c in result.candidates:
         table.add_row(
-            c.play or "before the roll",
+            c.play or _BRANCHES.get(c.branch or "", "before the roll"),
             f"{c.level}-ply",
             f"{c.equity:+.4f}",
+            *([f"{100 * (c.mwc or 0.0):.2f}"] if match else []),
             f"{c.se:.4f}",
             f"{c.difference:+.4f}" if c.difference else "",
             f"{c.difference_se:.4f}" if c.difference_se else "",
             *percent(c.probabilities),
             f"{c.trials:,}",
         )
+    cube = result.cube
+    if cube is not None and cube.equity_dp is not None:
+        chance = [f"{100 * cube.mwc_dp:.2f}"] if cube.mwc_dp is not None else []
+        table.add_row("double/pass", "exact", f"{cube.equity_dp:+.4f}", *chance)
     out = stdout_console()
     out.print(table)
-    if report.result.stop is not StopReason.TRIALS:
-        out.print(f"\n{_STOPPED[report.result.stop]}", markup=False)
+    if cube is not None:
+        out.print(f"\nright: {cube.verdict}", markup=False)
+        losses = {
+            "no double": cube.loss_no_double,
+            "double": cube.loss_double,
+            "take": cube.loss_take,
+            "pass": cube.loss_pass,
+        }
+        wrong = [f"{name} {loss:.4f}" for name, loss in losses.items() if loss]
+        if wrong:
+            out.print(f"losses: {', '.join(wrong)}", markup=False)
+    if result.stop is not StopReason.TRIALS:
+        out.print(f"\n{_STOPPED[result.stop]}", markup=False)
     p = report.provenance
     cached = f"{p.blocks_from_cache} of {p.blocks} blocks from the cache"
     if p.blocks_from_cache == p.blocks:
         cached = f"all {p.blocks} blocks from the cache"
     workers = f"{p.workers} {p.executor} worker{'s' if p.workers != 1 else ''}" if p.workers else "no workers needed"
     rate = f", {report.timing.trials_per_second:,.0f} trials/s" if report.timing.trials_per_second else ""
-    out.print(f"\nnet {p.net}, seed {p.seed}, {cached}, {workers}, {report.timing.seconds:.1f} s{rate}", markup=False)
+    out.print(f"\nnet {p.net}, seed {p.seed}, {scale_text(result.cubeful, result.met)}", markup=False)
+    out.print(f"{cached}, {workers}, {report.timing.seconds:.1f} s{rate}", markup=False)
 
 
 class _Rate(ProgressColumn):

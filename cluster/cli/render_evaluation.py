@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from cluster.cli.render import OUTCOME_HEADS, percent, plain_table, stdout_console
+from cluster.cli.render import OUTCOME_HEADS, percent, plain_table, scale_text, stdout_console
 from cluster.cli.render_book import show_match
 from cluster.evaluation_schemas import CubeCase, CubeReport, EvaluationReport, PlayValue
 from engine.match import CubeOwner
@@ -19,7 +19,9 @@ _REPLIES = 36
 def show_evaluation(report: EvaluationReport, top: int) -> None:
     """Value of a position, and its `top` best plays (0: all) or the right cube action."""
     out = stdout_console()
-    out.print(f"net {report.net}, {report.level}-ply, {report.rules}, {_scale(report)}", markup=False)
+    out.print(
+        f"net {report.net}, {report.level}-ply, {report.rules}, {scale_text(report.cubeful, report.met)}", markup=False
+    )
     for name, side in zip(("player on roll", "opponent"), report.bearoff, strict=True):
         if side is not None:
             rolls = f"{side.mean_rolls:.3f} rolls on average"
@@ -32,12 +34,6 @@ def show_evaluation(report: EvaluationReport, top: int) -> None:
         _show_case(out, case, top)
     if report.book is not None:
         show_match(report.book)
-
-
-def _scale(report: EvaluationReport) -> str:
-    if not report.cubeful:
-        return "cubeless money equity"
-    return f"equity with the cube, EMG by {report.met}" if report.met else "money equity with the cube"
 
 
 def _show_plays(out: Console, plays: Sequence[PlayValue], top: int) -> None:

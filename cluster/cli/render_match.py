@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from datetime import UTC, datetime
 from types import TracebackType
 
@@ -88,9 +89,9 @@ class MatchProgressLine:
         waiting = "starting workers (the first run compiles the kernels)"
         self._task = self._progress.add_task("match", total=2 * question.test.pairs, score=waiting)
 
-    def __enter__(self) -> MatchProgressLine:
+    def __enter__(self) -> Callable[[MatchProgress], None]:
         self._progress.start()
-        return self
+        return self.update
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

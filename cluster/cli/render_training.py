@@ -83,10 +83,15 @@ def show_training(report: TrainingReport) -> None:
         score = Score(meq=report.benchmark.meq_per_decision, low=low, high=high)
         out.print(f"benchmark: {score_text(score)} over {report.benchmark.decisions:,} decisions", markup=False)
     if report.gate is not None:
-        low, high = report.gate.interval95
-        out.print(
-            f"gate: {report.gate.verdict.value}, {report.gate.difference_meq:+.2f} mEq per decision against"
-            f" {report.gate.champion} (95 % {low:+.2f} to {high:+.2f})",
-            markup=False,
-        )
+        out.print(f"gate: {report.gate.verdict.value}, against {report.gate.champion}", markup=False)
+        if report.gate.benchmark is not None:
+            low, high = report.gate.benchmark.interval95
+            difference = f"{report.gate.benchmark.difference_meq:+.2f} mEq per decision"
+            out.print(f"  {difference} (95 % {low:+.2f} to {high:+.2f}; negative is better)", markup=False)
+        if report.gate.match is not None:
+            low, high = report.gate.match.interval95
+            points = f"{report.gate.match.points:+.4f} points per game"
+            out.print(
+                f"  {points} (95 % {low:+.4f} to {high:+.4f}) over {report.gate.match.games:,} games", markup=False
+            )
     out.print(report.file, markup=False, soft_wrap=True)

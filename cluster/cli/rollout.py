@@ -9,10 +9,12 @@ import typer
 
 from cluster.cli.options import (
     BearoffCheckersOption,
+    EfficiencyOption,
     ExecutorName,
     ExecutorOption,
     JsonOption,
     LevelOption,
+    MetOption,
     NetOption,
     PositionArgument,
     RulesOption,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 
 def rollout(
+    context: typer.Context,
     position: PositionArgument,
     play: Annotated[
         list[str] | None, typer.Option("--play", metavar="TEXT", help="A candidate such as 24/13; may be repeated.")
@@ -65,6 +68,24 @@ def rollout(
         int, typer.Option("--block", metavar="N", help="Trials per task; changes nothing in the result.")
     ] = 36,
     rules: RulesOption = "international",
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            "--preset",
+            metavar="NAME|FILE",
+            help="Settings by name: quick, standard, deep, match, 1-level-648 to 1-level-10368, 2-level-648 to "
+            "2-level-2592, or FILE.toml. Options beside it win.",
+        ),
+    ] = None,
+    cube: Annotated[
+        bool | None,
+        typer.Option(
+            "--cube/--cubeless",
+            help="Default: with the cube before the roll and at a score, without it for plays in money games.",
+        ),
+    ] = None,
+    met: MetOption = None,
+    efficiency: EfficiencyOption = "published",
     executor: ExecutorOption = ExecutorName.RAY,
     net: NetOption = None,
     json: JsonOption = False,
@@ -76,6 +97,7 @@ def rollout(
     from cluster.cli import render
     from cluster.coordinator import RolloutRun
     from cluster.planner import plan
+    from cluster.presets import load_preset
     from cluster.redis_store import open_store
     from cluster.schemas import RolloutRequest, parse_request
     from cluster.settings import load_settings
@@ -83,6 +105,8 @@ def rollout(
     from engine.evaluator import Evaluator
 
     check_workers(workers)
+    preset_settings = load_preset(preset).settings() if preset else {}
+    named = {name: value for name, value in preset_settings.items() if not _is_given(context, name)}
     request = parse_request(
         RolloutRequest,
         {
@@ -102,12 +126,17 @@ def rollout(
             "checkpoint": checkpoint,
             "block": block,
             "rules": rules,
-        },
+            "cube": cube,
+            "met": met,
+            "efficiency": efficiency,
+        }
+        | named,
     )
     settings = load_settings()
     chosen = chosen_nets(net, rules)
     question = plan(request, Evaluator(chosen))
-    warn_about_match(question.position.match.length)
+    if question.settings.cube is None:
+        warn_about_match(question.position.match.length)
     with ExitStack() as stack:
         store = stack.enter_context(open_store(settings))
         if question.settings.uses_bearoff:
@@ -133,3 +162,9 @@ def rollout(
         else:
             render.show_rollout(report)
         tracked.finished(report)
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    """Whether an option stands on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"

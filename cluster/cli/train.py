@@ -10,11 +10,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cluster.cli.options import JsonOption, WorkersOption, check_workers, print_json
+from cluster.cli.options import (
+    ExecutorName,
+    JsonOption,
+    WorkersOption,
+    check_workers,
+    make_executor,
+    print_json,
+    warn_about_rules,
+)
 
 if TYPE_CHECKING:
     from cluster.schemas_training import DistillReport, TrainingReport
+    from cluster.settings import Settings
     from engine.weights import Net
+    from training.gate import MatchGate
     from training.production import Producer
     from training.recipe import DistillRecipe, SelfPlayRecipe
 
@@ -73,6 +83,14 @@ def train(
             help="Net that the gate compares with, named as for --net elsewhere; default: the shipped one.",
         ),
     ] = None,
+    gate_games: Annotated[
+        int,
+        typer.Option(
+            "--gate-games",
+            metavar="N",
+            help="At the end, play the champion up to N games on the same dice; 0: go by the benchmark alone.",
+        ),
+    ] = 0,
     teacher: Annotated[
         str | None,
         typer.Option("--teacher", metavar="NET", help="Main net that a filter net learns from; named likewise."),
@@ -99,7 +117,8 @@ def train(
     loaded = load_recipe(recipe)
     where = _Where(workers, inline, threads, device)
     if isinstance(loaded, DistillRecipe):
-        given = {"resume": resume, "stage": stage, "benchmark": benchmark, "champion": champion}
+        given: dict[str, object] = {"resume": resume, "stage": stage, "benchmark": benchmark, "champion": champion}
+        given["gate-games"] = gate_games
         odd = next((name for name, value in given.items() if value), None)
         if odd is not None:
             raise InputError(odd, loaded.name, "a selfplay recipe (a distillation has none)")
@@ -111,7 +130,7 @@ def train(
         return
     if teacher is not None:
         raise InputError("teacher", teacher, "a distill recipe (a selfplay recipe learns from itself)")
-    asked = _Asked(folder, resume, stage, benchmark, champion)
+    asked = _Asked(folder, resume, stage, benchmark, champion, gate_games)
     report = _self_play(loaded, asked, where)
     if json:
         print_json(report)
@@ -130,6 +149,7 @@ class _Asked:
     stage: Stage | None
     benchmark: Path | None
     champion: str | None
+    gate_games: int
 
 
 def _self_play(recipe: SelfPlayRecipe, asked: _Asked, where: _Where) -> TrainingReport:
@@ -138,22 +158,29 @@ def _self_play(recipe: SelfPlayRecipe, asked: _Asked, where: _Where) -> Training
     from cluster.nets import resolve_net
     from cluster.schemas_training import training_report
     from cluster.settings import load_settings
+    from engine.rules import rule_set
     from training.devices import Device
     from training.run import RunOptions, TrainingRun
 
     settings = load_settings()
     folder = asked.folder or settings.home / "runs" / recipe.name
-    judged = asked.benchmark is not None and asked.stage in (None, Stage.GATE)
+    judged = asked.stage in (None, Stage.GATE) and (asked.benchmark is not None or asked.gate_games > 0)
+    champion = resolve_net(asked.champion) if judged or asked.champion else None
+    if champion is not None:
+        warn_about_rules(champion, recipe.rules)
+    gate = _match_gate(asked, where, settings) if judged else None
     options = RunOptions(
         # A single stage takes the folder as it is.
         resume=asked.resume or (asked.stage is not None and (folder / f"{recipe.name}.checkpoint").exists()),
         tracking_uri=settings.tracking_uri,
         benchmark=asked.benchmark,
-        champion=resolve_net(asked.champion) if judged or asked.champion else None,
+        champion=champion,
+        match=gate,
         device=Device(where.device.value),
         threads=where.threads,
     )
-    if recipe.labels.bearoff and asked.stage in (None, Stage.POSITIONS):
+    labels_want_them = recipe.labels.bearoff and asked.stage in (None, Stage.POSITIONS)
+    if labels_want_them or (gate is not None and rule_set(recipe.rules).databases_hold):
         open_databases_live()  # where they must be built first, that is shown here and not waited for by every worker
     with (
         TrainingDisplay(recipe.name) as display,
@@ -168,6 +195,15 @@ def _self_play(recipe: SelfPlayRecipe, asked: _Asked, where: _Where) -> Training
         }
         outcome = stages[asked.stage]()
     return training_report(recipe.name, asked.stage.value if asked.stage else "all", outcome)
+
+
+def _match_gate(asked: _Asked, where: _Where, settings: Settings) -> MatchGate | None:
+    if not asked.gate_games:
+        return None
+    from cluster.match_gate import match_gate
+
+    name = ExecutorName.INLINE if where.inline else ExecutorName.RAY
+    return match_gate(asked.gate_games, settings, lambda: make_executor(name, where.workers, settings.ray_address))
 
 
 def _producer(where: _Where, address: str | None) -> Producer:

@@ -6,7 +6,8 @@ uses: every step of a checker makes it smaller, so a database is built in this o
 fewer come before all others, so a database of fewer checkers is the beginning of a larger one.
 
 Fixed point: chances and equities of the databases in 1/2**30, mean numbers of rolls in 1/2**40, outcomes in 1/2**20.
-Databases hold for free bear-off only; with `RuleSet.forced_bear_off` other plays are legal, so give empty ones.
+Databases hold for free bear-off and fifteen checkers a side (`RuleSet.databases_hold`). For other rules give empty
+ones: with a forced bear-off other plays are legal, and with fewer checkers other sides lose gammons.
 """
 
 from __future__ import annotations

@@ -35,6 +35,9 @@ NONE = -1
 
 BEAROFF, RACE, CONTACT, CRUNCHED = range(4)
 """Classes of positions with an efficiency of their own."""
+# Numbers of NumPy: for a literal Numba would compile everything that takes it once more.
+FIRST = np.int64(0)  # state
+OWN = np.int64(0)  # side
 WIN1, WIN2, WIN3, LOSE1, LOSE2, LOSE3 = range(6)
 
 _HOME = 6
@@ -164,34 +167,46 @@ def static_values(outcome, efficiency, side, n, game, space):
     is never turned. With a live one the value is a broken line in the chance to win, from losing all (at 0) to winning
     all (at 1), by way of the points where one side passes. Source: R. Janowski, Take-Points in Money Games (1993).
     """
+    p = shares(outcome, side, game, space)
+    for s in range(n):
+        space.rolling[s] = state_value(s, p, efficiency, side, game, space)
+
+
+@kernel
+def shares(outcome, side, game, space):
+    """Chance to win (float) of the side on roll; leaves the points of `_points` in `space`."""
     win = outcome[0]
     loss = ONE - win
     wins = (outcome[1] / win if win > 0 else 0.0, outcome[2] / win if win > 0 else 0.0)
     losses = (outcome[3] / loss if loss > 0 else 0.0, outcome[4] / loss if loss > 0 else 0.0)
     _points(side, wins, losses, game, space)
-    p = win / ONE
-    for s in range(n):
-        t = game.turns[s]
-        owner = game.owner[s]
-        u = game.worth[side, t]
-        best, worst = space.win[t], space.loss[t]
-        if game.jacoby and owner == NOBODY:
-            best, worst = u[WIN1], u[LOSE1]
-        mine = owner != 1 - side and game.live[side, t]
-        theirs = owner != side and game.live[1 - side, t]
-        low, low_value, high, high_value = 0.0, worst, 1.0, best
-        if theirs and p < space.take_point[t]:
-            high, high_value = space.take_point[t], u[LOSE1]
-        elif mine and p >= space.cash_point[t]:
-            low, low_value = space.cash_point[t], u[WIN1]
-        else:
-            if theirs:
-                low, low_value = space.take_point[t], u[LOSE1]
-            if mine:
-                high, high_value = space.cash_point[t], u[WIN1]
-        live = _between(p, low, low_value, high, high_value) if low < high else high_value
-        dead = worst + (best - worst) * p
-        space.rolling[s] = in_points((1.0 - efficiency) * dead + efficiency * live)
+    return win / ONE
+
+
+@kernel
+def state_value(s, p, efficiency, side, game, space):
+    """Value of one state for the side on roll, which wins with chance `p`; `shares` came before."""
+    t = game.turns[s]
+    owner = game.owner[s]
+    u = game.worth[side, t]
+    best, worst = space.win[t], space.loss[t]
+    if game.jacoby and owner == NOBODY:
+        best, worst = u[WIN1], u[LOSE1]
+    mine = owner != 1 - side and game.live[side, t]
+    theirs = owner != side and game.live[1 - side, t]
+    low, low_value, high, high_value = 0.0, worst, 1.0, best
+    if theirs and p < space.take_point[t]:
+        high, high_value = space.take_point[t], u[LOSE1]
+    elif mine and p >= space.cash_point[t]:
+        low, low_value = space.cash_point[t], u[WIN1]
+    else:
+        if theirs:
+            low, low_value = space.take_point[t], u[LOSE1]
+        if mine:
+            high, high_value = space.cash_point[t], u[WIN1]
+    live = _between(p, low, low_value, high, high_value) if low < high else high_value
+    dead = worst + (best - worst) * p
+    return in_points((1.0 - efficiency) * dead + efficiency * live)
 
 
 @kernel
@@ -269,7 +284,7 @@ def value_plays(n, depth, game, databases, s, space):
 @entry
 def static_values_of(outcome, efficiency, n, game, space):
     """`static_values` of side 0, for Python."""
-    static_values(outcome, efficiency, 0, n, game, space)
+    static_values(outcome, efficiency, OWN, n, game, space)
 
 
 @entry
@@ -281,16 +296,16 @@ def efficiency_in(after, game):
 @entry
 def exact_in(after, game, databases, rolling):
     """`exact_values` for side 0 in all states, for Python."""
-    return exact_values(after, 0, rolling.shape[0], game, databases, rolling)
+    return exact_values(after, OWN, rolling.shape[0], game, databases, rolling)
 
 
 @entry
 def double_value(rolling, game):
     """`accepted` for side 0 in the first state, for Python."""
-    return accepted(rolling, 0, 0, game)
+    return accepted(rolling, FIRST, OWN, game)
 
 
 @entry
 def before_roll_value(rolling, game):
     """`before_rolling` for side 0 in the first state, for Python."""
-    return before_rolling(rolling, 0, 0, game)
+    return before_rolling(rolling, FIRST, OWN, game)

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from engine.kernels.bearoff import bearoff_outcome
 from engine.kernels.compiled import entry, kernel
 from engine.kernels.cube import (
+    FIRST,
+    OWN,
     CubeSpace,
     accepted,
     before_rolling,
@@ -27,6 +29,8 @@ from engine.kernels.memory import recall, remember, slot_of
 from engine.kernels.network import evaluate_one, final_outcome, is_won
 from engine.kernels.play import ROLLS, Workspace, checkers_left
 from engine.kernels.search import add_inverted, best_replies, mean_of
+
+_ROOT = np.int64(0)  # depth of the position that is asked about; of NumPy as FIRST and OWN
 
 
 class CubeLevel(NamedTuple):
@@ -46,7 +50,7 @@ class CubeMemory(NamedTuple):
 
 
 @kernel
-def _best(start, end, j, s, space):
+def best_in(start, end, j, s, space):
     """The best of the plays from `start` up to `end` in state `j`. Ties, which are common where the opponent will cash
     whatever is played, go to the better one without the cube, then as in `engine.kernels.play.best_between`.
     """
@@ -70,7 +74,7 @@ def _settled(after, depth, engine, game, space, outcome):
     side = depth & 1
     rolled = game.counts[depth + 1]
     if is_won(after):
-        final_outcome(after, outcome)
+        final_outcome(after, engine.checkers, outcome)
         leaf_values(after, outcome, side, rolled, game, engine.bearoff, space)
         return True
     return exact_values(after, side, rolled, game, engine.bearoff, space.rolling) and bearoff_outcome(
@@ -96,7 +100,7 @@ def _finish(rolled, level, outcome):
 
 @kernel
 def _value1(after, depth, engine, game, level, outcome):
-    evaluate_one(after, engine.net, engine.bearoff, level.plays.main, outcome)
+    evaluate_one(after, engine.net, engine.bearoff, engine.checkers, level.plays.main, outcome)
     leaf_values(after, outcome, depth & 1, game.counts[depth + 1], game, engine.bearoff, level.cube)
 
 
@@ -117,7 +121,7 @@ def _value2(after, depth, engine, other, levels, game, memory, outcome):
         for low in range(1, high + 1):
             weight = 1 if high == low else 2
             for j in range(rolled):
-                best = _best(s.starts[number], s.starts[number + 1], j, s, space)
+                best = best_in(s.starts[number], s.starts[number + 1], j, s, space)
                 space.sum[j] += weight * space.values[best, j]
                 if j == 0:
                     add_inverted(s.outcomes[best], weight, s.sum)
@@ -163,7 +167,7 @@ def _one_roll_deeper(value_of_reply):
             for low in range(1, high + 1):
                 weight = 1 if high == low else 2
                 for j in range(rolled):
-                    space.best[j] = _best(s.starts[number], s.starts[number + 1], j, s, space)
+                    space.best[j] = best_in(s.starts[number], s.starts[number + 1], j, s, space)
                 for j in range(rolled):
                     known = False
                     for i in range(j):
@@ -198,16 +202,16 @@ def cube_values_after(after, level, engine, other, l4, l3, l2, game, memory, out
         rolling: int64[counts[1]] out, in 1/2**30: what it is worth to side 0, in each state, to roll now.
     """
     if level == 1:
-        _value1(after, 0, engine, game, l2, outcome)
+        _value1(after, _ROOT, engine, game, l2, outcome)
         found = l2.cube.rolling
     elif level == 2:
-        _value2(after, 0, engine, other, (l2,), game, memory, outcome)
+        _value2(after, _ROOT, engine, other, (l2,), game, memory, outcome)
         found = l2.cube.rolling
     elif level == 3:
-        _value3(after, 0, engine, other, (l3, l2), game, memory, outcome)
+        _value3(after, _ROOT, engine, other, (l3, l2), game, memory, outcome)
         found = l3.cube.rolling
     else:
-        _value4(after, 0, engine, other, (l4, l3, l2), game, memory, outcome)
+        _value4(after, _ROOT, engine, other, (l4, l3, l2), game, memory, outcome)
         found = l4.cube.rolling
     for j in range(game.counts[1]):
         rolling[j] = found[j]
@@ -223,22 +227,22 @@ def passed_next_turn(after, engine, other, l3, l2, game, passes):
         after, engine, other, l3, l2, game: as in `cube_values_after`. passes: int64[21] out, by side 0's roll now, in
             the order of `roll_number`; 36 where that roll ends the game.
     """
-    _replies(after, 0, engine, game, l3)
+    _replies(after, _ROOT, engine, game, l3)
     s = l3.plays.main
     for number in range(ROLLS):
-        play = s.plays[_best(s.starts[number], s.starts[number + 1], 0, s, l3.cube)]
+        play = s.plays[best_in(s.starts[number], s.starts[number + 1], FIRST, s, l3.cube)]
         if is_won(play):
             passes[number] = 36
             continue
-        _replies(play, 1, other, game, l2)
+        _replies(play, _ROOT + 1, other, game, l2)
         r = l2.plays.main
         count = 0
         reply = 0
         for high in range(1, 7):
             for low in range(1, high + 1):
-                best = _best(r.starts[reply], r.starts[reply + 1], 0, r, l2.cube)
-                leaf_values(r.plays[best], r.outcomes[best], 0, game.counts[3], game, engine.bearoff, l2.cube)
-                if accepted(l2.cube.rolling, 0, 0, game) > game.pass_value[0, 0]:
+                best = best_in(r.starts[reply], r.starts[reply + 1], FIRST, r, l2.cube)
+                leaf_values(r.plays[best], r.outcomes[best], OWN, game.counts[3], game, engine.bearoff, l2.cube)
+                if accepted(l2.cube.rolling, FIRST, OWN, game) > game.pass_value[0, 0]:
                     count += 1 if high == low else 2
                 reply += 1
         passes[number] = count
@@ -249,4 +253,4 @@ def value_roll(n, game, databases, s, level):
     """Values (`level.cube.values`) of the plays that `engine.kernels.play.rank_roll` left in `s`, at 1-ply, in the view
     of who makes them: side 1 of the game, whose side 0 is on roll next.
     """
-    value_plays(n, 0, game, databases, s, level.cube)
+    value_plays(n, _ROOT, game, databases, s, level.cube)

@@ -132,15 +132,15 @@ def head(c, net, s, k, outcome):
 
 
 @kernel
-def apply_limits(board, own, opponent, race, outcome):
+def apply_limits(board, own, opponent, checkers, race, outcome):
     """Take out what the rules exclude: gammons against a side that has borne off, and more gammons than wins.
 
-    `own` and `opponent`: checkers that the sides still have on the board.
+    `own` and `opponent`: checkers that the sides still have on the board, of `checkers` at the start.
     """
     win = outcome[0]
-    if opponent < 15:
+    if opponent < checkers:
         outcome[1] = 0
-    if own < 15:
+    if own < checkers:
         outcome[3] = 0
     outcome[1] = min(outcome[1], win)
     outcome[3] = min(outcome[3], ONE - win)
@@ -160,16 +160,16 @@ def apply_limits(board, own, opponent, race, outcome):
 
 
 @kernel
-def final_outcome(board, outcome):
-    """Exact outcome of a game that the mover of `board` has just won (no own checker left)."""
+def final_outcome(board, checkers, outcome):
+    """Exact outcome of a game of `checkers` a side that the mover of `board` has just won (no own checker left)."""
     count = 0
     behind = 0
     for place in range(26):
         count -= np.int64(board[place])
         behind += board[place] < 0 and place < 7
     outcome[0] = ONE
-    outcome[1] = ONE if count == 15 else 0
-    outcome[2] = ONE if count == 15 and behind > 0 else 0
+    outcome[1] = ONE if count == checkers else 0
+    outcome[2] = ONE if count == checkers and behind > 0 else 0
     outcome[3] = 0
     outcome[4] = 0
 
@@ -228,22 +228,22 @@ def from_scratch(rows, c, net, s, outcome):
 
 
 @kernel
-def evaluate_one(board, net, databases, s, outcome):
+def evaluate_one(board, net, databases, checkers, s, outcome):
     """Outcome (int64[5] in 1/2**20, out) of one after-position, from the view of the player who just moved: of a
-    finished game, from the bear-off databases, or by the net.
+    finished game, from the bear-off databases, or by the net. `checkers`: of each side at the start.
     """
     c, own, opponent = first_layer_rows(board, s.rows[1])
     if own == 0:
-        final_outcome(board, outcome)
+        final_outcome(board, checkers, outcome)
         return
     if c == RACE and bearoff_outcome(board, databases, outcome):
         return
     from_scratch(s.rows[1], c, net, s, outcome)
-    apply_limits(board, own, opponent, c == RACE, outcome)
+    apply_limits(board, own, opponent, checkers, c == RACE, outcome)
 
 
 @entry
-def evaluate_boards(boards, net, databases, s, outcomes):
+def evaluate_boards(boards, net, databases, checkers, s, outcomes):
     """`outcomes` (int64[N, 5]) of many after-positions (int8[N, 26]), views of the players who just moved."""
     for i in range(boards.shape[0]):
-        evaluate_one(boards[i], net, databases, s, outcomes[i])
+        evaluate_one(boards[i], net, databases, checkers, s, outcomes[i])

@@ -51,6 +51,8 @@ class Engine(NamedTuple):
     utility: NDArray[np.int64]  # [5], see `RuleSet.utility`
     flags: int
     """See `RuleSet.move_flags`."""
+    checkers: int
+    """Of each side at the start: only a side that still has them all can lose a gammon."""
 
 
 class Workspace(NamedTuple):
@@ -82,7 +84,7 @@ def _finish(count, t, engine, s):
         i, c, own, opponent = s.waiting[k]
         outcome = s.outcomes[i]
         head(c, net, s, k, outcome)
-        apply_limits(s.plays[i], own, opponent, c == RACE, outcome)
+        apply_limits(s.plays[i], own, opponent, engine.checkers, c == RACE, outcome)
         s.equities[i] = equity_of(outcome, engine.utility)
 
 
@@ -91,18 +93,18 @@ def evaluate_plays(board, prepared, n, engine, s):
     """Outcomes and equities (`s.outcomes`, `s.equities`, mover's view) of the first n plays in `s.plays`."""
     before = s.rows[0]
     after = s.rows[1]
-    count = 0
+    count = np.int64(0)  # for a literal, what it is handed to would be compiled once more; likewise below
     for i in range(n):
         child = s.plays[i]
         outcome = s.outcomes[i]
         c, own, opponent = first_layer_rows(child, after)
         if own == 0:
-            final_outcome(child, outcome)
+            final_outcome(child, engine.checkers, outcome)
         elif c == RACE and bearoff_outcome(child, engine.bearoff, outcome):
             pass
         elif table_of(c) != prepared:
             from_scratch(after, c, engine.net, s, outcome)
-            apply_limits(child, own, opponent, c == RACE, outcome)
+            apply_limits(child, own, opponent, engine.checkers, c == RACE, outcome)
         else:
             exchanges = changed_rows(before, after, s.pairs[count])
             s.counts[count] = exchanges
@@ -111,7 +113,7 @@ def evaluate_plays(board, prepared, n, engine, s):
             count += 1
             if count == BATCH:
                 _finish(count, prepared, engine, s)
-                count = 0
+                count = np.int64(0)
             continue
         s.equities[i] = equity_of(outcome, engine.utility)
     _finish(count, prepared, engine, s)
@@ -123,7 +125,7 @@ def settled(after, engine, outcome):
     its outcome (int64[5], out) in the view of the player who moved last.
     """
     if is_won(after):
-        final_outcome(after, outcome)
+        final_outcome(after, engine.checkers, outcome)
         return True
     return bearoff_outcome(after, engine.bearoff, outcome)
 
@@ -145,7 +147,7 @@ def likely_plays(board, prepared, keep, engine, w):
     go through the main net together, which is what makes looking ahead fast.
     """
     s = w.main
-    n = 0
+    n = np.int64(0)
     number = 0
     for high in range(1, 7):
         for low in range(1, high + 1):
@@ -193,7 +195,7 @@ def best_between(start, end, s):
 @kernel
 def best_of(n, s):
     """As `best_between`, of the first n plays."""
-    return best_between(0, n, s)
+    return best_between(np.int64(0), n, s)
 
 
 @entry

@@ -36,22 +36,31 @@ class TrialRules(NamedTuple):
 
 
 class FirstMoves(NamedTuple):
-    """What the first half-move of a candidate comes to, by throw (0..35); all its trials share it."""
+    """What the first half-move of a candidate comes to, by throw (0..35); all its trials share it. C = 5 outcomes; with
+    the cube a value follows them.
+    """
 
     ready: NDArray[np.bool_]  # [36]
-    luck36: NDArray[np.int64]  # [36, 5]: 36 times the luck, view of the player who rolls
+    luck36: NDArray[np.int64]  # [36, C]: 36 times the luck, view of the player who rolls
     plays: NDArray[np.int8]  # [36, 26]: after-positions
-    values: NDArray[np.int64]  # [36, 5]: outcomes at the level of the trials, view of the player who rolls
+    values: NDArray[np.int64]  # [36, C]: outcomes at the level of the trials, view of the player who rolls
 
 
 @inlined
-def _to_mover(values, total, flipped):
+def to_mover(values, total, flipped):
     """`values` seen by the player on roll -> by the question's mover; `total` is what a chance and its opposite add up
     to (ONE for probabilities, 0 for luck).
     """
     if not flipped:
         return values[0], values[1], values[2], values[3], values[4]
     return total - values[0], values[3], values[4], values[1], values[2]
+
+
+@inlined
+def of_36(total):
+    """A 36th of a total to the nearest whole number, halves away from zero: both views of a trial mirror each other."""
+    size = (abs(total) + 18) // 36
+    return size if total >= 0 else -size
 
 
 @kernel
@@ -106,7 +115,7 @@ def roll_trials(start, mover_rolls, first_trial, how, engine, w, w2, first, rows
     flip_into(start, board)
     if settled(board, engine, w.main.outcomes[0]):
         for i in range(rows.shape[0]):
-            values = _to_mover(w.main.outcomes[0], ONE, mover_rolls)
+            values = to_mover(w.main.outcomes[0], ONE, mover_rolls)
             for o in range(5):
                 rows[i, o] = values[o]
                 rows[i, 5 + o] = 0
@@ -137,17 +146,15 @@ def roll_trials(start, mover_rolls, first_trial, how, engine, w, w2, first, rows
                 play[:] = first.plays[index]
                 value[:] = first.values[index]
             if how.reduce:
-                lucks = _to_mover(actual, 0, flipped)
+                lucks = to_mover(actual, 0, flipped)
                 for o in range(5):
                     luck36[o] += lucks[o]
             half_move += 1
             if half_move == how.truncate or half_move == MAX_HALF_MOVES or settled(play, engine, ending):
-                values = _to_mover(value, ONE, flipped)
+                values = to_mover(value, ONE, flipped)
                 for o in range(5):
                     rows[i, o] = values[o]
-                    # Halves are rounded away from zero, so that both views of a trial mirror each other.
-                    size = (abs(luck36[o]) + 18) // 36
-                    rows[i, 5 + o] = size if luck36[o] >= 0 else -size
+                    rows[i, 5 + o] = of_36(luck36[o])
                 break
             flip_into(play, board)
             flipped = not flipped

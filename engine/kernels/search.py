@@ -148,7 +148,7 @@ def value_after(after, level, engine, w4, w3, w2, outcome):
     just moved. `w4`, `w3`, `w2`: work spaces for the nodes at that distance, all different.
     """
     if level == 1:
-        evaluate_one(after, engine.net, engine.bearoff, w2.main, outcome)
+        evaluate_one(after, engine.net, engine.bearoff, engine.checkers, w2.main, outcome)
     elif level == 2:
         value2(after, engine, w2, outcome)
     elif level == 3:

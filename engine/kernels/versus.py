@@ -75,11 +75,11 @@ def roll_lucks(boards, dice, engine, w, lucks36):
 
 
 @njit(cache=True, nogil=True)
-def points_won(afters, utility, points):
+def points_won(afters, checkers, utility, points):
     """Whole points (int64[N], out) that the players who moved last have won, 0 where the game goes on."""
     outcome = np.empty(5, dtype=np.int64)
     for i in range(afters.shape[0]):
         points[i] = 0
         if is_won(afters[i]):
-            final_outcome(afters[i], outcome)
+            final_outcome(afters[i], checkers, outcome)
             points[i] = equity_of(outcome, utility) // ONE

@@ -13,6 +13,7 @@ from importlib import resources
 from pathlib import Path
 from xml.etree import ElementTree
 
+from engine.config_files import config_names
 from engine.errors import InputError
 from engine.match import MatchState
 from engine.met.cubeless import GameChances, cubeless_table
@@ -26,8 +27,7 @@ _FIELD = "match equity table"
 
 def known_mets() -> list[str]:
     """Names of the tables that come with gammonfarm."""
-    folder = resources.files("configs") / "met"
-    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    return config_names("met")
 
 
 def load_met(name_or_path: str = DEFAULT_MET) -> MatchEquityTable:
@@ -59,6 +59,15 @@ def usual_met(match: MatchState) -> str:
     if match.rules.name.split("+")[0] == TAVLA.name:
         return "tavla"
     return "cubeless" if match.cube_cap == 1 or not match.rules.cube else DEFAULT_MET
+
+
+def met_for(match: MatchState, name_or_path: str | None) -> MatchEquityTable | None:
+    """The table that a match is played with: this one, or the usual one; None in money play.
+
+    Raises:
+        InputError: as `load_met`.
+    """
+    return None if match.is_money else load_met(name_or_path or usual_met(match))
 
 
 @cache

@@ -26,8 +26,9 @@ B = NamedNets("b", Nets(random_net(4)))
 
 def test_a_match_on_two_workers_equals_one_in_this_process(ray_executor: RayExecutor, databases: Bearoff) -> None:
     question = plan_match(MatchRequest(games=300, variance_reduction=False), A, B)
-    on_ray = MatchRun(question, MemoryStore()).run(lambda: ray_executor, lambda _: None)
+    # First here: then what has to be compiled is compiled once, and the workers read it from the disk.
     here = MatchRun(question, MemoryStore()).run(InlineExecutor, lambda _: None)
+    on_ray = MatchRun(question, MemoryStore()).run(lambda: ray_executor, lambda _: None)
     assert on_ray.result == here.result
     assert (on_ray.provenance.executor, on_ray.provenance.workers) == ("ray", 2)
 

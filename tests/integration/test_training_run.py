@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +19,15 @@ import pytest
 from nets import random_net
 
 from cluster.cli.main import main
+from cluster.executor import InlineExecutor
+from cluster.match import MatchRun, NamedNets, plan_match
+from cluster.match_schemas import MatchRequest
+from cluster.nets import with_filter
 from cluster.schemas_training import TrainingReport
 from cluster.shard_farm import ShardFarm
-from engine.weights import load_net, save_net
+from cluster.store import MemoryStore
+from engine.bearoff import Bearoff
+from engine.weights import Net, load_net, save_net
 from training.checkpoint import load_checkpoint
 from training.production import ThreadProducer
 from training.progress import Status
@@ -72,9 +82,14 @@ def recipe_of(path: Path) -> SelfPlayRecipe:
     return recipe
 
 
+def net_of(folder: Path) -> Net:
+    """The net that a run left."""
+    return load_net(folder / "tiny.safetensors")
+
+
 def digest(folder: Path) -> str:
-    """Of the net that a run left."""
-    return load_net(folder / "tiny.safetensors").digest
+    """Of this net."""
+    return net_of(folder).digest
 
 
 @pytest.fixture(scope="module")
@@ -85,12 +100,38 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> str:
         return run.run().net.digest
 
 
+@dataclass(frozen=True)
+class Finished:
+    """A run of the tiny recipe by the command, recorded in MLflow."""
+
+    recipe: Path
+    folder: Path
+    printed: str
+
+    def copy(self, folder: Path) -> Path:
+        """Its folder, to be changed."""
+        shutil.copytree(self.folder, folder)
+        return folder
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, tracking_uri: str) -> Finished:
+    """One run for all tests that look at what a run leaves."""
+    folder = tmp_path_factory.mktemp("finished")
+    recipe = write_recipe(folder)
+    printed = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
+        patch.setenv("GAMMONFARM_HOME", str(folder / "home"))
+        patch.setenv("GAMMONFARM_MLFLOW_URI", tracking_uri)
+        assert train(recipe, folder / "out", "--workers", "3", "--threads", "2") == 0
+    return Finished(recipe, folder / "out", printed.getvalue())
+
+
 def test_a_training_run_leaves_net_checkpoint_history_and_the_shards_it_may_need(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], reference: str
+    finished: Finished, reference: str
 ) -> None:
-    out = tmp_path / "out"
-    assert train(write_recipe(tmp_path), out, "--workers", "3", "--threads", "2") == 0
-    assert capsys.readouterr().out.splitlines()[-1] == str(out / "tiny.safetensors")
+    out = finished.folder
+    assert finished.printed.splitlines()[-1] == str(out / "tiny.safetensors")
     left = ["shards", "tiny.checkpoint", "tiny.history.jsonl", "tiny.safetensors"]
     assert sorted(path.name for path in out.iterdir()) == left
     assert {path.name[:6] for path in (out / "shards").iterdir()} == {"g00002"}
@@ -134,8 +175,10 @@ def test_fitting_without_positions_says_what_is_missing(tmp_path: Path, capsys: 
     assert "make positions first" in line
 
 
-def test_benchmark_and_gate_judge_the_net_of_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    recipe, out, decisions = write_recipe(tmp_path), tmp_path / "out", tmp_path / "decisions.jsonl"
+def test_benchmark_and_gate_judge_the_net_of_the_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], finished: Finished
+) -> None:
+    recipe, out, decisions = finished.recipe, finished.copy(tmp_path / "out"), tmp_path / "decisions.jsonl"
     record = {"pos": "4HPwATDgc/ABMA", "match": "cIgRAAAAAAAA", "dice": [3, 1]}
     best = record | {"moves": [{"m": "8/5 6/5", "eq": 0.1}, {"m": "24/20", "eq": -0.1}]}
     decisions.write_text(
@@ -145,9 +188,6 @@ def test_benchmark_and_gate_judge_the_net_of_the_folder(tmp_path: Path, capsys: 
         + "\n"
     )
     save_net(random_net(3), tmp_path / "champion.safetensors")
-    for stage in ("positions", "fit"):
-        assert train(recipe, out, "--stage", stage) == 0
-    capsys.readouterr()
     assert train(recipe, out, "--stage", "benchmark", "--benchmark", str(decisions), "--json") == 0
     report = TrainingReport.model_validate_json(capsys.readouterr().out)
     assert report.benchmark is not None
@@ -156,23 +196,61 @@ def test_benchmark_and_gate_judge_the_net_of_the_folder(tmp_path: Path, capsys: 
     assert train(recipe, out, "--stage", "gate", "--benchmark", str(decisions), *champion, "--json") == 0
     gate = TrainingReport.model_validate_json(capsys.readouterr().out).gate
     assert gate is not None
-    assert (gate.champion, gate.decisions) == (random_net(3).digest, 2)
+    assert gate.benchmark is not None
+    assert (gate.champion, gate.benchmark.decisions, gate.match) == (random_net(3).digest, 2, None)
     assert train(recipe, out, "--stage", "gate") == 2
     assert "--benchmark FILE" in capsys.readouterr().err
 
 
-def test_mlflow_holds_the_run_with_a_run_for_each_stage_and_pictures(
-    tmp_path: Path, tracking_uri: str, monkeypatch: pytest.MonkeyPatch
+def test_the_gate_plays_the_champion_on_the_same_dice_and_says_so_everywhere(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    finished: Finished,
+    tracking_uri: str,
+    monkeypatch: pytest.MonkeyPatch,
+    session_home: Path,
+    databases: Bearoff,
 ) -> None:
     from mlflow.tracking import MlflowClient
 
     monkeypatch.setenv("GAMMONFARM_MLFLOW_URI", tracking_uri)
-    out = tmp_path / "out"
-    assert train(write_recipe(tmp_path), out) == 0
+    out = finished.copy(tmp_path / "out")
+    save_net(random_net(5), tmp_path / "champion.safetensors")
+    options = ("--champion", str(tmp_path / "champion.safetensors"), "--gate-games", "24", "--json")
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "bearoff").symlink_to(session_home / "bearoff")
+    assert train(finished.recipe, out, "--stage", "gate", *options) == 0
+    gate = TrainingReport.model_validate_json(capsys.readouterr().out).gate
+    assert gate is not None
+    assert gate.benchmark is None
+    assert gate.match is not None
+    assert (gate.champion, gate.match.games) == (random_net(5).digest, 24)
+    # The same as the command for matches plays.
+    sides = [NamedNets(name, with_filter(net)) for name, net in (("net", net_of(out)), ("champion", random_net(5)))]
+    alone = (
+        MatchRun(plan_match(MatchRequest(games=24), *sides), MemoryStore()).run(InlineExecutor, lambda _: None).result
+    )
+    assert (gate.match.points, gate.match.interval95) == (alone.estimate.points, alone.estimate.interval95)
+    assert gate.match.verdict is alone.verdict
+
+    last = json.loads((out / "tiny.history.jsonl").read_text().splitlines()[-1])
+    assert (last["generation"], last["gate"]["champion"], last["gate"]["games"]) == (3, gate.champion, 24)
+    assert last["gate"]["points"] == gate.match.points
+    runs = MlflowClient(tracking_uri=tracking_uri)
+    experiments = [e.experiment_id for e in runs.search_experiments()]
+    tags = [r.data.tags for r in runs.search_runs(experiments) if r.data.tags.get("champion") == gate.champion]
+    assert [tag["gate"] for tag in tags] == [gate.verdict.value]
+
+
+def test_mlflow_holds_the_run_with_a_run_for_each_stage_and_pictures(finished: Finished, tracking_uri: str) -> None:
+    from mlflow.tracking import MlflowClient
+
+    out = finished.folder
     client = MlflowClient(tracking_uri=tracking_uri)
     experiments = [e.experiment_id for e in client.search_experiments() if "training" in e.name]
     runs: list[Any] = list(client.search_runs(experiments))
-    (run,) = [r for r in runs if r.data.tags.get("net") == digest(out)]
+    (run,) = [r for r in runs if r.data.tags.get("file") == str(out / "tiny.safetensors")]
+    assert run.data.tags["net"] == digest(out)
     assert run.info.status == "FINISHED"
     assert (run.data.params["width"], run.data.params["labels.kind"]) == ("32", "2ply")
     assert len(run.data.tags["code"]) == 16
@@ -188,9 +266,10 @@ def test_mlflow_holds_the_run_with_a_run_for_each_stage_and_pictures(
     assert inside["positions"].data.metrics["games"] == 36
 
 
-def test_a_finished_run_is_neither_repeated_nor_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    recipe, out = write_recipe(tmp_path), tmp_path / "out"
-    assert train(recipe, out) == 0
+def test_a_finished_run_is_neither_repeated_nor_overwritten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], finished: Finished
+) -> None:
+    recipe, out = finished.recipe, finished.copy(tmp_path / "out")
     before = {path: path.read_bytes() for path in out.iterdir() if path.is_file()}
     capsys.readouterr()
     assert train(recipe, out) == 2
@@ -218,6 +297,7 @@ def test_there_is_nothing_to_resume_in_an_empty_folder(tmp_path: Path, capsys: p
         ({"rules": "chess"}, [], ["rules", "chess", "tavla"]),
         ({}, ["--workers", "0"], ["workers", "0", "at least 1"]),
         ({}, ["--threads", "0"], ["threads", "0", "at least 1"]),
+        ({}, ["--gate-games", "7"], ["gate-games", "7", "even number"]),
         ({}, ["--teacher", "x.safetensors"], ["teacher", "distill recipe"]),
     ],
 )

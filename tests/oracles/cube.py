@@ -139,7 +139,7 @@ class CubeSearcher(NamedTuple):
             return self._model(after, side).value(side, cube)
         total = Fraction(0)
         for high, low in ROLLS:
-            best = self._best(turned_round(after), (high, low), cube, side)
+            best = self.best(turned_round(after), (high, low), cube, side)
             total -= (1 if high == low else 2) * self.before_rolling(best, cube, 1 - side, level - 1)
         return total / 36
 
@@ -155,7 +155,7 @@ class CubeSearcher(NamedTuple):
             answers.append(max(beavered, self.stakes.worth[side][cube.turns + 1][3]))
         return max(roll, min(answers))
 
-    def _best(self, position: Position, roll: tuple[int, int], cube: Cube, side: int) -> Position:
+    def best(self, position: Position, roll: tuple[int, int], cube: Cube, side: int) -> Position:
         """The play of `side` that is best by one look; of equal ones the better one without the cube, then that which
         bears off most.
         """

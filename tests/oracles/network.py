@@ -60,14 +60,14 @@ def quantised(net: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def integer_outcome(board: Sequence[int], net: Mapping[str, Any]) -> list[int]:
+def integer_outcome(board: Sequence[int], net: Mapping[str, Any], checkers: int = 15) -> list[int]:
     """Outcome of an after-position in 1/2**20.
 
     Args:
-        net: what `quantised` made; table 0 is for races, 1 for contact.
+        net: what `quantised` made; table 0 is for races, 1 for contact. checkers: of each side at the start.
     """
     if not any(count > 0 for count in board):
-        return final_outcome(board)
+        return final_outcome(board, checkers)
     c = facts.position_class(board)
     t = min(c, 1)
     rows = [row for row in facts.rows(board) if row]
@@ -84,7 +84,7 @@ def integer_outcome(board: Sequence[int], net: Mapping[str, Any]) -> list[int]:
         + sum(hidden[k] * net["last"][c][k][o] for k in range(SECOND - DIRECT))
         for o in range(5)
     ]
-    limited = within_rules(board, [sigmoid(logit) for logit in logits], ONE)
+    limited = within_rules(board, [sigmoid(logit) for logit in logits], ONE, checkers)
     return [int(value) for value in limited]
 
 
@@ -114,21 +114,21 @@ def float_logits(board: Sequence[int], net: Mapping[str, Any], rows_of_table: in
     ]
 
 
-def within_rules(board: Sequence[int], outcome: Sequence[float], one: float) -> list[float]:
+def within_rules(board: Sequence[int], outcome: Sequence[float], one: float, checkers: int = 15) -> list[float]:
     """The outcome without what cannot happen; `one` is what a certain event counts."""
     own, other = facts.sides(board)
     win, gammon, backgammon, lose_gammon, lose_backgammon = outcome
-    gammon = min(gammon, win) if sum(other) == 15 else 0
-    lose_gammon = min(lose_gammon, one - win) if sum(own) == 15 else 0
+    gammon = min(gammon, win) if sum(other) == checkers else 0
+    lose_gammon = min(lose_gammon, one - win) if sum(own) == checkers else 0
     if facts.is_race(board):  # who is out of the winner's home now stays out of it
         backgammon = backgammon if sum(other[:7]) else 0
         lose_backgammon = lose_backgammon if sum(own[19:]) else 0
     return [win, gammon, min(backgammon, gammon), lose_gammon, min(lose_backgammon, lose_gammon)]
 
 
-def final_outcome(board: Sequence[int]) -> list[int]:
+def final_outcome(board: Sequence[int], checkers: int = 15) -> list[int]:
     """Outcome of a game that the player who just moved has won."""
     _, other = facts.sides(board)
-    gammon = sum(other) == 15
+    gammon = sum(other) == checkers
     backgammon = gammon and sum(other[:7]) > 0
     return [ONE, ONE * gammon, ONE * backgammon, 0, 0]

@@ -1,4 +1,4 @@
-"""Checker play on recorded decisions: equity lost, in all and by kind of game."""
+"""Checker play on recorded decisions: equity lost, in all and by type of position."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from engine.analysis.position_type import PositionType, types_of
+from engine.board import PLACES
 from engine.evaluator import Evaluator
-from engine.game_plan import GamePlan, game_plan
 from training.benchmark import CheckerDecision, Choice, choice_of
 from training.estimate import estimate_mean
 from training.suite.contestant import Contestant, named
 from training.suite.figures import Advance, Figure, FigureName, Measure, Part, Unit
 
 CONTACT = "contact"
-"""Every kind of game but a race."""
+"""Every type of position but races and bear-offs."""
 
 
 def checker_figures(
@@ -24,8 +25,8 @@ def checker_figures(
     levels: Sequence[int],
     advance: Advance,
 ) -> Iterator[Figure]:
-    """What the choices lose at each level: over all decisions, in contact, and in each kind of game that occurs."""
-    plans = [game_plan(np.array(decision.board, dtype=np.int8)) for decision in decisions]
+    """What the choices lose at each level: over all decisions, in contact, and in each type of position that occurs."""
+    types = types_of(np.array([decision.board for decision in decisions], dtype=np.int8).reshape(-1, PLACES))
 
     for level in levels:
 
@@ -41,19 +42,19 @@ def checker_figures(
             (Measure.UNLISTED, [not choice.listed for choice in choices]),
         ):
             yield name.of(measure, Unit.PERCENT, estimate_mean(hits).scaled(100))
-        for group, chosen in by_plan(losses, plans):
+        for group, chosen in by_type(losses, types):
             yield name.of(Measure.LOSS, Unit.MEQ, estimate_mean(chosen).scaled(1000), group)
 
 
-def by_plan(values: Sequence[float], plans: Sequence[GamePlan]) -> Iterator[tuple[str, list[float]]]:
-    """Values by kind of game, as (name, values): each kind that occurs, in their order.
+def by_type(values: Sequence[float], types: Sequence[PositionType]) -> Iterator[tuple[str, list[float]]]:
+    """Values by type of position, as (name, values): each type that occurs, in their order.
 
     Before them contact as a whole, where there are races too.
     """
-    contact = [value for value, plan in zip(values, plans, strict=True) if plan is not GamePlan.RACE]
+    contact = [value for value, one in zip(values, types, strict=True) if one.has_contact]
     if 0 < len(contact) < len(values):
         yield CONTACT, contact
-    for wanted in GamePlan:
-        chosen = [value for value, plan in zip(values, plans, strict=True) if plan is wanted]
+    for wanted in PositionType:
+        chosen = [value for value, one in zip(values, types, strict=True) if one is wanted]
         if chosen:
             yield wanted.value, chosen

@@ -1,4 +1,4 @@
-"""Values of positions that others rolled out: the error in cubeless equity, in all and by kind of game.
+"""Values of positions that others rolled out: the error in cubeless equity, in all and by type of position.
 
 The files hold positions after a play, in the view of the player who made it (his opponent is on roll), with his five
 probabilities. Their boards count the opponent's checkers on the bar, place 0, as a positive number; ours as a negative
@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.analysis.position_type import PositionType, types_of
 from engine.board import OPPONENT_BAR, PLACES, make_board
 from engine.errors import InputError
-from engine.game_plan import GamePlan, game_plan
 from engine.outcome import OUTCOMES, cubeless_equity, is_consistent
 from engine.rules import INTERNATIONAL
 from training.estimate import Estimate, estimate_mean
-from training.suite.checker import by_plan
+from training.suite.checker import by_type
 from training.suite.contestant import Contestant, named
 from training.suite.figures import Advance, Figure, FigureName, Measure, Part, Unit
 from training.suite.files import read_lines, read_objects
@@ -90,21 +90,21 @@ def _row(counts: Sequence[int], probabilities: Sequence[float]) -> _Row:
 def value_figures(
     source: str, positions: RolledOut, contestant: Contestant, levels: Sequence[int], advance: Advance
 ) -> Iterator[Figure]:
-    """Errors in equity at each level: mean absolute, root mean square and bias; the first by kind of game too."""
-    plans = [game_plan(board) for board in positions.boards]
+    """Errors in equity at each level: mean absolute, root mean square and bias; the first by type of position too."""
+    types = types_of(positions.boards)
     for level in levels:
         found = contestant.outcomes(positions.boards, level, named(advance, f"{source}, {level}-ply"))
         errors = (cubeless_equity(found, INTERNATIONAL) - positions.equities).tolist()
-        yield from summarise_errors(FigureName(Part.VALUE, source, level), errors, plans)
+        yield from summarise_errors(FigureName(Part.VALUE, source, level), errors, types)
 
 
-def summarise_errors(name: FigureName, errors: Sequence[float], plans: Sequence[GamePlan]) -> Iterator[Figure]:
-    """Figures of errors in equity (ours less theirs) of positions whose kinds of game are `plans`."""
+def summarise_errors(name: FigureName, errors: Sequence[float], types: Sequence[PositionType]) -> Iterator[Figure]:
+    """Figures of errors in equity (ours less theirs) of positions whose types are `types`."""
     sizes = [abs(error) for error in errors]
     yield name.of(Measure.MEAN_ABSOLUTE, Unit.POINTS, estimate_mean(sizes))
     yield root_mean_square(name, errors)
     yield name.of(Measure.BIAS, Unit.POINTS, estimate_mean(errors))
-    for group, chosen in by_plan(sizes, plans):
+    for group, chosen in by_type(sizes, types):
         yield name.of(Measure.MEAN_ABSOLUTE, Unit.POINTS, estimate_mean(chosen), group)
 
 

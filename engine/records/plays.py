@@ -1,0 +1,181 @@
+"""Plays as records write them: from the words of a source, or from two boards, to a board and standard notation.
+
+Programs write one play in many ways: `24/18 18/13`, `24/13`, `bar/20*`, `25/20`, `6/0`, `6/Off`, `8/5(2)`, with or
+without stars, `Bar/24 Pass`. A play is legal if some legal play of the roll fits the words. One that isn't is carried
+out as it stands, so that the record can be followed further, unless a checker would have to come from an empty point
+or to land on a point that the opponent holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from engine.board import BAR, OPPONENT_BAR, Board
+from engine.errors import InputError
+from engine.moves import legal_plays
+from engine.notation import NO_PLAY, format_play, parse_play
+from engine.rules import RuleSet
+
+Segment = tuple[int, int]  # from a higher place to a lower one; 25 is the bar, 0 is off
+
+_OFF = 0
+_MOST_SEGMENTS = 16
+_STOP = r"(?:bar|off|\d{1,2})\*?"
+_PART = re.compile(rf"({_STOP}(?:[/-]{_STOP})+)(?:\((\d)\))?(\*?)", re.ASCII | re.IGNORECASE)
+_NOTHING = re.compile(r"(?:can(?:not|'t|no)\s+move|no\s+(?:move|play)|danc\w*|pass|forfeits?|-+)?", re.IGNORECASE)
+_FILLER = re.compile(r"\b(?:pass|cannot\s+move|can't\s+move|no\s+(?:move|play))\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What a source says about a play: checkers carried over segments, and points on which it says that they hit."""
+
+    segments: tuple[Segment, ...] = ()
+    stars: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A play that can be followed."""
+
+    after: Board
+    """int8[26], the mover's view; may hold no checker of the mover."""
+    play: str
+    """Standard notation if legal; else the segments as they were recorded, from the highest point down."""
+    legal: bool
+
+
+def read_spoken(text: str) -> Spoken | None:
+    """What the words of a source say; None if they are no notation."""
+    words = " ".join(text.replace(",", " ").split())
+    if _NOTHING.fullmatch(words):
+        return Spoken()
+    words = " ".join(_FILLER.sub(" ", words).replace(" (", "(").replace(" *", "*").split())
+    segments: list[Segment] = []
+    stars: set[int] = set()
+    for word in words.split(" "):
+        part = _PART.fullmatch(word)
+        if part is None:
+            return None
+        stops = re.split("[/-]", (part[1] + part[3]).lower())
+        places = [_place(stop.rstrip("*")) for stop in stops]
+        stars |= {place for place, stop in zip(places, stops, strict=True) if stop.endswith("*")}
+        links = list(pairwise(places))
+        if places[0] > BAR or any(start <= end for start, end in links):
+            return None
+        segments += links * (int(part[2]) if part[2] else 1)
+        if len(segments) > _MOST_SEGMENTS:
+            return None
+    return Spoken(tuple(segments), frozenset(stars))
+
+
+def words_of(spoken: Spoken) -> str:
+    """Segments as they stand, one by one; empty if there are none."""
+    return " ".join(f"{_name(start)}/{_name(end)}" for start, end in spoken.segments)
+
+
+def resolve(board: Board, dice: tuple[int, int] | None, spoken: Spoken, rules: RuleSet) -> Resolved | None:
+    """The play that is meant, legal or not; None if it can't be carried out.
+
+    Args:
+        board: int8[26], the mover's view.
+        dice: None where the record doesn't say: then no play is legal.
+    """
+    legal = None if dice is None else _legal(board, dice, spoken, rules)
+    if legal is not None and dice is not None:
+        return Resolved(legal, format_play(board, legal, dice, rules), True)
+    ordered = tuple(sorted(spoken.segments, reverse=True))
+    carried = _carry(board, ordered)
+    if carried is None:
+        return None
+    after, hits = carried
+    return Resolved(after, _write(ordered, hits), False)
+
+
+def resolve_board(board: Board, dice: tuple[int, int] | None, after: Board, rules: RuleSet) -> Resolved | None:
+    """The play between two boards (int8[26], both in the mover's view); None if checkers alone can't lead there."""
+    if dice is not None and bool((legal_plays(board, dice, rules) == after).all(axis=1).any()):
+        return Resolved(after, format_play(board, after, dice, rules), True)
+    left: list[int] = []
+    arrived: list[int] = []
+    for place in range(BAR, 0, -1):
+        change = max(int(after[place]), 0) - max(int(board[place]), 0)
+        left += [place] * max(-change, 0)
+        arrived += [place] * max(change, 0)
+    arrived += [_OFF] * (len(left) - len(arrived))
+    if len(left) != len(arrived) or any(start <= end for start, end in zip(left, arrived, strict=True)):
+        return None
+    found = resolve(board, None, Spoken(tuple(zip(left, arrived, strict=True))), rules)
+    return found if found is not None and bool((found.after == after).all()) else None
+
+
+def replayed(board: Board, dice: tuple[int, int] | None, play: str, legal: bool, rules: RuleSet) -> Board | None:
+    """The board (int8[26], the mover's view) after a play of a record; None if it can't be carried out."""
+    if legal and dice is not None:
+        return parse_play(play, board, dice, rules)
+    spoken = read_spoken(play)
+    carried = None if spoken is None else _carry(board, spoken.segments)
+    return None if carried is None else carried[0]
+
+
+def _legal(board: Board, dice: tuple[int, int], spoken: Spoken, rules: RuleSet) -> Board | None:
+    plays = legal_plays(board, dice, rules)
+    if not spoken.segments:
+        return board.copy() if bool((plays == board).all(axis=1).any()) else None
+    if not spoken.stars:
+        # Sources without stars name every step, or a way on which nothing is hit.
+        carried = _carry(board, tuple(sorted(spoken.segments, reverse=True)))
+        if carried is not None and bool((plays == carried[0]).all(axis=1).any()):
+            return carried[0]
+    text = _write(spoken.segments, set(spoken.stars))
+    plain = _write(spoken.segments, set())
+    for words in dict.fromkeys((text, plain)):
+        try:
+            return parse_play(words, board, dice, rules)
+        except InputError:
+            continue
+    return None
+
+
+def _carry(board: Board, segments: tuple[Segment, ...]) -> tuple[Board, set[int]] | None:
+    """The board after carrying checkers over segments one by one, and where they hit; None if that can't be done."""
+    counts = [int(count) for count in board]
+    hits: set[int] = set()
+    for start, end in segments:
+        if counts[start] < 1 or (end != _OFF and counts[end] < -1):
+            return None
+        counts[start] -= 1
+        if end == _OFF:
+            continue
+        if counts[end] == -1:
+            counts[end] = 0
+            counts[OPPONENT_BAR] -= 1
+            hits.add(end)
+        counts[end] += 1
+    return np.array(counts, dtype=np.int8), hits
+
+
+def _write(segments: tuple[Segment, ...], hits: set[int]) -> str:
+    """Notation for segments as they stand; the first checker to reach a point takes its star."""
+    if not segments:
+        return NO_PLAY
+    unmarked = set(hits)
+    parts = []
+    for (start, end), number in Counter(segments).items():
+        star = "*" if end in unmarked else ""
+        unmarked.discard(end)
+        parts.append(f"{_name(start)}/{_name(end)}{star}" + (f"({number})" if number > 1 else ""))
+    return " ".join(parts)
+
+
+def _place(name: str) -> int:
+    return {"bar": BAR, "off": _OFF}[name] if name.isalpha() else int(name)
+
+
+def _name(place: int) -> str:
+    return {BAR: "bar", _OFF: "off"}.get(place, str(place))
