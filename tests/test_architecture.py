@@ -27,7 +27,7 @@ HOMES = {
     "rich": {"cluster/cli/"},
     "numba": {"engine/kernels/", "training/fused.py"},
     "llvmlite": {"engine/kernels/"},
-    "matplotlib": {"training/plots.py", "cluster/book/pdf.py"},
+    "matplotlib": {"training/plots.py", "cluster/reports/board_png.py", "cluster/book/pdf.py"},
     "pydantic": {"cluster/", "training/"},
     "pydantic_settings": {"cluster/settings.py"},
 }

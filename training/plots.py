@@ -1,4 +1,4 @@
-"""Pictures of a training run, for MLflow. The only module that imports matplotlib, when a picture is drawn."""
+"""Pictures of a training run, for MLflow. Matplotlib is imported when a picture is drawn."""
 
 from __future__ import annotations
 

@@ -82,6 +82,11 @@ class Fact(enum.Enum):
         """The reason that the fact gives."""
         return self.value[0]
 
+    @property
+    def label(self) -> str:
+        """Its name in JSON."""
+        return self.value[1]
+
 
 _FEWER = frozenset({Fact.BLOTS, Fact.BACK_CHECKERS, Fact.OPPONENT_ESCAPES, Fact.GAMMONS_LOST})
 
@@ -188,7 +193,7 @@ def reasons(before: Board, best: Candidate, other: Candidate, setting: Setting =
     Args:
         before: int8[26], the mover's view, before either play.
     """
-    found = sorted(advantages(before, best, other, setting), key=lambda one: (-one.importance, one.fact.value[1]))
+    found = sorted(advantages(before, best, other, setting), key=lambda one: (-one.importance, one.fact.label))
     chosen: list[Advantage] = []
     for one in found:
         if not any({one.fact, earlier.fact} <= same for earlier in chosen for same in _SAME_THING):

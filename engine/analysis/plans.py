@@ -85,9 +85,9 @@ _PLANS: dict[PositionType, _Plan] = {
     PositionType.CONTAINMENT: _Plan(
         text("containment", "juego de cerco", "jogo de cerco"),
         text(
-            "Build a prime in front of the straggler and pick it up before it gets home.",
-            "Construye un prime delante de la ficha rezagada y atrápala antes de que llegue a casa.",
-            "Construa um prime à frente da peça atrasada e apanhe-a antes que chegue a casa.",
+            "Keep the straggler in: hold a prime in front of it, or pick it up before it gets home.",
+            "Retén la ficha rezagada: mantén un prime delante de ella o atrápala antes de que llegue a casa.",
+            "Segure a peça atrasada: mantenha um prime à frente dela ou apanhe-a antes que chegue a casa.",
         ),
         text(
             "Bring the last checkers home: get to the edge of the prime and leap as soon as you can.",
