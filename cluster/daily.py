@@ -178,7 +178,7 @@ def seems_a_choice(board: Board, dice: tuple[int, int], simulator: Simulator, ev
     at_once = rank_plays(evaluator, board, dice, simulator.stakes.rules)
     if len(at_once) < FEWEST_PLAYS or at_once[0].value.equity - at_once[1].value.equity > SEEMS_CLOSE:
         return False
-    searched = simulator.search(board, dice, QUESTION)
+    searched = simulator.search(Position(board, simulator.stakes.opener, dice), QUESTION)
     if len(searched) < 2:
         return False
     return LEAST_LOSS <= searched[0].equity - searched[1].equity <= MOST_LOSS
@@ -207,13 +207,12 @@ def has_clear_answer(entry: Entry) -> bool:
 
 
 def _problem(question: DailyQuestion, simulator: Simulator, entry: Entry) -> DailyProblem:
-    match = simulator.stakes.match
     return DailyProblem(
         date=question.date,
         kind=question.kind,
-        rules=simulator.stakes.named_rules,
+        rules=simulator.stakes.terms.rules,
         version=version_of(simulator),
-        xgid=format_xgid(Position(entry.spot.board, match, entry.spot.dice)),
+        xgid=format_xgid(entry.spot.under(simulator.stakes)),
         roll=entry.spot.roll,
         plays=entry.plays,
         explanation=explain(entry.plays),

@@ -19,6 +19,7 @@ TINY = """
 name = "tiny"
 rules = "{rules}"
 score = "{score}"
+{cube}
 
 [search]
 level = 1
@@ -42,7 +43,8 @@ checkpoint = 36
 
 def tiny_recipe(rules: str = "hypergammon", score: str = "money", budget: int = 100_000) -> BookRecipe:
     """Openings at 36 trials, then replies as far as the budget goes; games of three checkers a side are short."""
-    return parse_recipe(TINY.format(rules=rules, score=score, budget=budget), "tiny.toml")
+    cube = "cube = false" if score == "money" else ""
+    return parse_recipe(TINY.format(rules=rules, score=score, cube=cube, budget=budget), "tiny.toml")
 
 
 class Workshop:

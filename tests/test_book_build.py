@@ -10,14 +10,17 @@ import pytest
 from books import Workshop, tiny_recipe
 
 from cluster.book.artifact import open_book
-from cluster.book.build import BuildProgress, identity_of
+from cluster.book.build import BuildProgress, compute_entry
 from cluster.book.entry import Spot, packed, unpacked
-from cluster.book.schemas import Standing, Verdict
+from cluster.book.schemas import Standing, Terms, Verdict
 from cluster.book.simulation import critical_value
-from cluster.book.stakes import stakes_of
+from cluster.book.stakes import Seat, stakes_of
 from cluster.book.tree import TEMPERATURE, openings, parse_line, parse_roll, played, replies
 from cluster.book.verify import chosen_entries, find_entry, merge, recompute, verify
 from cluster.cli.options import chosen_nets
+from cluster.coordinator import RolloutRun
+from cluster.planner import plan
+from cluster.schemas import RolloutRequest
 from cluster.store import MemoryStore
 from engine.bearoff import Bearoff
 from engine.board import START, flip
@@ -25,7 +28,7 @@ from engine.errors import InputError
 from engine.gnuid import format_position_id
 from engine.ids import parse_position
 from engine.notation import parse_play
-from engine.rules import INTERNATIONAL, TAVLA
+from engine.rules import INTERNATIONAL
 
 OPENINGS_AND_MORE = 1_300
 """Trials that are enough for all openings and some replies."""
@@ -253,10 +256,10 @@ def test_the_same_question_with_other_bits_is_refused(built: Path, tmp_path: Pat
 
 
 def test_tavla_begins_with_21_rolls_and_international_with_15() -> None:
-    assert len(openings(TAVLA)) == 21
-    assert len(openings(INTERNATIONAL)) == 15
-    for rules in (TAVLA, INTERNATIONAL):
-        assert math.fsum(spot.reach for spot in openings(rules)) == pytest.approx(1.0)
+    for rules, rolls in (("tavla", 21), ("international", 15)):
+        spots = openings(stakes_of(Terms(rules=rules)))
+        assert len(spots) == rolls
+        assert math.fsum(spot.reach for spot in spots) == pytest.approx(1.0)
 
 
 def test_at_double_match_point_gammons_are_worth_nothing(workshop: Workshop, tmp_path: Path) -> None:
@@ -266,17 +269,102 @@ def test_at_double_match_point_gammons_are_worth_nothing(workshop: Workshop, tmp
         (entry,) = book.entries()
         assert parse_position(entry.shown(book.stakes).xgid).match.length == 1
         for play in entry.plays:
-            assert play.simulation_equity == pytest.approx(2 * play.probabilities.win - 1)
+            assert play.simulation_equity == pytest.approx(2 * play.probabilities.win - 1, abs=1e-5)
 
 
-@pytest.mark.parametrize("score", ["gammon-go", "gammon-save", "3-away/5-away"])
-def test_stakes_that_cubeless_trials_cannot_value_are_refused(workshop: Workshop, score: str) -> None:
-    with pytest.raises(InputError, match="cubeless"):
-        identity_of(tiny_recipe(score=score), workshop.nets)
+def test_a_gammon_is_worth_what_the_score_says(workshop: Workshop, tmp_path: Path) -> None:
+    # 2-away/1-away in the Crawford game: a plain win leads to 1-1, a gammon wins the match; a loss loses it.
+    path = tmp_path / "gammons.book"
+    workshop.build(path, tiny_recipe("international", score="gammon-go", budget=50))
+    with open_book(path) as book:
+        entry = next(book.entries())
+        assert entry.spot.id.endswith(":1")
+        assert find_entry(book, entry.spot.id).content() == entry.content()
+        assert find_entry(book, entry.spot.path).content() == entry.content()
+        match = parse_position(entry.shown(book.stakes).xgid).match
+        assert (match.away, match.crawford) == ((2, 1), True)
+        for play in entry.plays:
+            p = play.probabilities
+            mwc = 0.5 * p.win + 0.5 * p.win_gammon
+            # EMG: -1 is a loss (0 %), +1 a single win (50 %).
+            assert play.simulation_equity == pytest.approx(mwc / 0.25 - 1.0, abs=1e-5)
+
+
+def test_at_unequal_scores_replies_are_seen_from_the_other_side(workshop: Workshop, tmp_path: Path) -> None:
+    recipe = tiny_recipe(score="3-away/5-away")
+    with workshop.open(tmp_path / "score.book", recipe) as book:
+        stakes = book.stakes
+        first = compute_entry(
+            workshop.simulator(book, MemoryStore()), openings(stakes)[0], recipe.depth[0], lambda _: None
+        )
+        spot = replies([first], follow=0.0)[0]
+    assert (first.spot.seat, spot.seat, spot.seat.other) == (Seat.OPENER, Seat.OPPONENT, Seat.OPENER)
+    assert first.spot.under(stakes).match.away == (3, 5)
+    assert spot.under(stakes).match.away == (5, 3)
+    assert spot.id.endswith(":2")
+
+
+def test_a_money_book_with_the_cube_uses_the_trials_of_rollouts_with_the_cube(
+    workshop: Workshop, tmp_path: Path
+) -> None:
+    store = MemoryStore()
+    recipe = tiny_recipe("international", budget=1).model_copy(update={"cube": True})
+    path = tmp_path / "cube.book"
+    workshop.build(path, recipe, store)
+    with open_book(path) as book:
+        (entry,) = book.entries()
+        plays = tuple(play.play for play in entry.plays)
+        request = RolloutRequest(
+            position=entry.shown(book.stakes).xgid, plays=plays, trials=36, checkpoint=36, cube=True, seed=recipe.seed
+        )
+        rollout = RolloutRun(request, plan(request, workshop.evaluator), workshop.nets, store)
+        report = rollout.run(lambda: pytest.fail("a trial was played again"), lambda _: None)
+        equities = {candidate.play: candidate.equity for candidate in report.result.candidates}
+        assert equities == {play.play: play.simulation_equity for play in entry.plays}
+
+
+@pytest.mark.parametrize(
+    ("terms", "away", "crawford", "in_play"),
+    [
+        (Terms(), None, False, True),
+        (Terms(cube=False), None, False, False),
+        (Terms(rules="tavla"), None, False, False),
+        (Terms(score="dmp"), (1, 1), False, False),
+        (Terms(score="gammon-save"), (1, 2), True, False),
+        (Terms(score="1-away/5-away"), (1, 5), True, False),
+        (Terms(score="1-away/5-away post-Crawford"), (1, 5), False, True),
+        (Terms(score="4-away/4-away"), (4, 4), False, True),
+        (Terms(score="4-away/4-away", cube=False), (4, 4), False, False),
+        (Terms(rules="tavla", score="4-away/2-away"), (4, 2), False, False),
+    ],
+)
+def test_terms_say_score_and_cube(terms: Terms, away: tuple[int, int] | None, crawford: bool, in_play: bool) -> None:
+    stakes = stakes_of(terms)
+    assert (stakes.opener.away, stakes.opener.crawford, stakes.opener.cube_in_play) == (away, crawford, in_play)
+    # The normal form names the same stakes.
+    assert stakes_of(stakes.terms) == stakes
+
+
+@pytest.mark.parametrize(
+    ("terms", "field"),
+    [
+        (Terms(score="0-away/3-away"), "score"),
+        (Terms(score="3-away/3-away post-crawford"), "score"),
+        (Terms(score="dmp", cube=True), "cube"),
+        (Terms(rules="tavla", cube=True), "cube"),
+        (Terms(met="woolsey"), "met"),
+        (Terms(cube=False, jacoby=True), "jacoby"),
+        (Terms(score="3-away/3-away", beaver=True), "beaver"),
+    ],
+)
+def test_terms_that_cannot_be_are_refused(terms: Terms, field: str) -> None:
+    with pytest.raises(InputError, match=field):
+        stakes_of(terms)
 
 
 def test_one_away_on_both_sides_is_double_match_point() -> None:
-    assert stakes_of("international", "1-away/1-away", cube=False) == stakes_of("international", "dmp", cube=False)
+    assert stakes_of(Terms(score="1-away/1-away")) == stakes_of(Terms(score="dmp", cube=False))
+    assert stakes_of(Terms(score="2-away/1-away")) == stakes_of(Terms(score="gammon-go"))
 
 
 def test_a_line_is_read_with_and_without_rolls() -> None:

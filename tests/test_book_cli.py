@@ -160,7 +160,7 @@ def test_books_are_listed_verified_and_merged_on_the_command_line(home: Path, ca
 def test_a_build_on_the_command_line_resumes_what_is_there(home: Path, capsys: Run, tmp_path: Path) -> None:
     recipe = tmp_path / "tiny.toml"
     recipe.write_text(
-        'name = "tiny"\nrules = "hypergammon"\n[search]\nlevel = 1\n'
+        'name = "tiny"\nrules = "hypergammon"\ncube = false\n[search]\nlevel = 1\n'
         "[[depth]]\nmargin = 0.02\nmost = 2\ntrials = 36\ncheckpoint = 36\n"
     )
     arguments = ("book", "build", str(recipe), "--executor", "inline")
@@ -172,7 +172,7 @@ def test_a_build_on_the_command_line_resumes_what_is_there(home: Path, capsys: R
 
 def test_a_recipe_for_another_book_of_that_name_is_refused(home: Path, capsys: Run, tmp_path: Path) -> None:
     recipe = tmp_path / "tiny.toml"
-    text = 'name = "tiny"\nrules = "hypergammon"\nseed = 2\n[search]\nlevel = 1\n'
+    text = 'name = "tiny"\nrules = "hypergammon"\ncube = false\nseed = 2\n[search]\nlevel = 1\n'
     recipe.write_text(text + "[[depth]]\nmargin = 0.0\nmost = 1\ntrials = 36\n")
     assert main(["book", "build", str(recipe), "--executor", "inline"]) == 2
     assert "with seed 2, not 1" in capsys.readouterr().err

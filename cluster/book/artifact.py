@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from cluster.book.entry import Entry, PlayFacts, Spot, packed, unpacked
 from cluster.book.recipe import BookRecipe
 from cluster.book.schemas import FORMAT, BookIdentity, BookInfo, BookPlay, EntryQuestion, Standing, Verdict
-from cluster.book.stakes import Stakes, stakes_of
+from cluster.book.stakes import Seat, Stakes, stakes_of
 from cluster.schemas import Probabilities
 from engine.errors import InfrastructureError, InputError
 from engine.outcome import NAMES
@@ -28,12 +28,14 @@ from engine.outcome import NAMES
 _SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE entry (
-    position TEXT NOT NULL, roll TEXT NOT NULL, depth INTEGER NOT NULL, path TEXT NOT NULL, reach REAL NOT NULL,
+    position TEXT NOT NULL, roll TEXT NOT NULL, seat INTEGER NOT NULL,
+    depth INTEGER NOT NULL, path TEXT NOT NULL, reach REAL NOT NULL,
     verdict TEXT NOT NULL, trials INTEGER NOT NULL, question TEXT NOT NULL,
-    PRIMARY KEY (position, roll)
+    PRIMARY KEY (position, roll, seat)
 );
 CREATE TABLE play (
-    position TEXT NOT NULL, roll TEXT NOT NULL, rank INTEGER NOT NULL, play TEXT NOT NULL, after TEXT NOT NULL,
+    position TEXT NOT NULL, roll TEXT NOT NULL, seat INTEGER NOT NULL, rank INTEGER NOT NULL,
+    play TEXT NOT NULL, after TEXT NOT NULL,
     standing TEXT NOT NULL, equity REAL NOT NULL, se REAL NOT NULL,
     difference REAL NOT NULL, difference_se REAL NOT NULL,
     search_equity REAL NOT NULL, search_level INTEGER NOT NULL,
@@ -41,7 +43,7 @@ CREATE TABLE play (
     simulation_difference REAL NOT NULL, simulation_difference_se REAL NOT NULL,
     {", ".join(f"{name} REAL NOT NULL, {name}_se REAL NOT NULL" for name in NAMES)},
     trials INTEGER NOT NULL, rows_digest TEXT NOT NULL, sums TEXT NOT NULL,
-    PRIMARY KEY (position, roll, rank)
+    PRIMARY KEY (position, roll, seat, rank)
 );
 """
 _NUMBERS = (
@@ -49,11 +51,12 @@ _NUMBERS = (
     *("simulation_se", "simulation_difference", "simulation_difference_se"),
 )
 _COLUMNS = (
-    *("position", "roll", "rank", "play", "after", "standing"),
+    *("position", "roll", "seat", "rank", "play", "after", "standing"),
     *_NUMBERS,
     *(column for name in NAMES for column in (name, f"{name}_se")),
     *("trials", "rows_digest", "sums"),
 )
+_KEY = "position = ? AND roll = ? AND seat = ?"
 _BUSY_S = 30.0
 
 
@@ -72,7 +75,7 @@ class Book:
             self.name = meta["name"]
         except (KeyError, ValidationError) as error:
             raise InputError("book", path, "a gammonfarm book (its identity can't be read)") from error
-        self.stakes: Stakes = stakes_of(self.identity.rules, self.identity.score, self.identity.cube)
+        self.stakes: Stakes = stakes_of(self.identity)
 
     def __enter__(self) -> Book:
         return self
@@ -102,11 +105,11 @@ class Book:
         spot = entry.spot
         try:
             with self._connection:
-                self._connection.execute("DELETE FROM play WHERE position = ? AND roll = ?", (spot.position, spot.roll))
+                self._connection.execute(f"DELETE FROM play WHERE {_KEY}", _key(spot))
                 self._connection.execute(
-                    "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (
-                        *(spot.position, spot.roll, spot.depth, spot.path, spot.reach),
+                        *(*_key(spot), spot.depth, spot.path, spot.reach),
                         *(entry.verdict.value, entry.trials, entry.question.model_dump_json()),
                     ),
                 )
@@ -125,19 +128,18 @@ class Book:
         """Say anew how an entry that is there comes about."""
         with self._connection:
             self._connection.execute(
-                "UPDATE entry SET depth = ?, path = ?, reach = ? WHERE position = ? AND roll = ?",
-                (spot.depth, spot.path, spot.reach, spot.position, spot.roll),
+                f"UPDATE entry SET depth = ?, path = ?, reach = ? WHERE {_KEY}",
+                (spot.depth, spot.path, spot.reach, *_key(spot)),
             )
 
-    def entry(self, position: str, dice: tuple[int, int]) -> Entry | None:
+    def entry(self, position: str, dice: tuple[int, int], seat: Seat) -> Entry | None:
         """The entry of a roll in a position (GNU position ID)."""
-        roll = f"{dice[0]}{dice[1]}"
-        found = list(self._entries("WHERE position = ? AND roll = ?", (position, roll)))
+        found = list(self._entries(f"WHERE {_KEY}", (position, f"{dice[0]}{dice[1]}", seat.value)))
         return found[0] if found else None
 
-    def entries_at(self, position: str) -> list[Entry]:
+    def entries_at(self, position: str, seat: Seat) -> list[Entry]:
         """The entries of a position, by roll."""
-        return list(self._entries("WHERE position = ? ORDER BY roll", (position,)))
+        return list(self._entries("WHERE position = ? AND seat = ? ORDER BY roll", (position, seat.value)))
 
     def entries(self, depth: int | None = None) -> Iterator[Entry]:
         """All entries, or those of a depth; by depth, greatest reach first."""
@@ -153,7 +155,7 @@ class Book:
     def digest(self) -> str:
         """Of the content of all entries, however they were computed and merged."""
         whole = hashlib.sha256(self.identity.model_dump_json().encode())
-        for entry in self._entries("ORDER BY position, roll", ()):
+        for entry in self._entries("ORDER BY position, roll, seat", ()):
             whole.update(entry.content().encode())
         return whole.hexdigest()[:32]
 
@@ -176,12 +178,11 @@ class Book:
 
     def _entries(self, where: str, values: Iterable[object]) -> Iterator[Entry]:
         for row in self._query(f"SELECT * FROM entry {where}", values):
-            plays = self._query(
-                "SELECT * FROM play WHERE position = ? AND roll = ? ORDER BY rank", (row["position"], row["roll"])
-            )
+            key = (row["position"], row["roll"], row["seat"])
+            plays = self._query(f"SELECT * FROM play WHERE {_KEY} ORDER BY rank", key)
             dice = (int(row["roll"][0]), int(row["roll"][1]))
             yield Entry(
-                spot=Spot(row["position"], dice, row["depth"], row["path"], row["reach"]),
+                spot=Spot(row["position"], dice, row["depth"], row["path"], row["reach"], Seat(row["seat"])),
                 question=EntryQuestion.model_validate_json(row["question"]),
                 verdict=Verdict(row["verdict"]),
                 facts=tuple(_facts(play) for play in plays),
@@ -270,10 +271,15 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def _key(spot: Spot) -> tuple[str, str, int]:
+    """For `_KEY`."""
+    return spot.position, spot.roll, spot.seat.value
+
+
 def _play_row(spot: Spot, rank: int, play: BookPlay, facts: PlayFacts) -> tuple[object, ...]:
     chances = zip(play.probabilities.values(), play.probabilities_se.values(), strict=True)
     return (
-        *(spot.position, spot.roll, rank, play.play, play.after, play.standing.value),
+        *(*_key(spot), rank, play.play, play.after, play.standing.value),
         *(getattr(play, name) for name in _NUMBERS),
         *(number for pair in chances for number in pair),
         *(play.trials, facts.rows, packed(facts)),

@@ -61,17 +61,16 @@ def identity_of(recipe: BookRecipe, nets: Nets) -> BookIdentity:
     """What a recipe makes with these nets.
 
     Raises:
-        InputError: stakes that trials can't value, or an unknown move filter.
+        InputError: terms that can't be, or an unknown move filter.
     """
-    stakes = stakes_of(recipe.rules, recipe.score, recipe.cube)
+    stakes = stakes_of(recipe)
     steps = load_filter(recipe.search.filter).steps
     return BookIdentity(
-        rules=stakes.named_rules,
-        score=stakes.score,
-        cube=stakes.cube,
+        **stakes.terms.model_dump(),
+        stakes=stakes.cube.digest if stakes.cube is not None else None,
         net=nets.digest,
         result_version=RESULT_VERSION,
-        bearoff_version=None if stakes.rules.forced_bear_off else BEAROFF_VERSION,
+        bearoff_version=BEAROFF_VERSION if stakes.rules.databases_hold else None,
         seed=recipe.seed,
         search_level=recipe.search.level,
         search_filter=tuple(tuple((s.level, s.keep, s.margin) for s in way) for way in steps),
@@ -83,9 +82,9 @@ def identity_of(recipe: BookRecipe, nets: Nets) -> BookIdentity:
 
 def compute_entry(simulator: Simulator, spot: Spot, question: EntryQuestion, show: Callable[[Progress], None]) -> Entry:
     """The entry of a spot: search, trials, verdict."""
-    board = spot.board
-    searched = simulator.search(board, spot.dice, question)
-    simulated = simulator.simulate(board, spot.dice, searched, question, show)
+    position = spot.under(simulator.stakes)
+    searched = simulator.search(position, question)
+    simulated = simulator.simulate(position, searched, question, show)
     return make_entry(spot, question, simulator.identity, simulator.stakes.rules, simulated)
 
 
@@ -116,7 +115,7 @@ class Builder:
     def run(self, on_progress: OnBuildProgress) -> BookBuildReport:
         """Build as far as the budget goes."""
         self._book.remember(self._recipe)
-        spots = openings(self._book.stakes.rules)
+        spots = openings(self._book.stakes)
         finished = True
         for number, part in enumerate(self._recipe.depth, 1):
             finished = self._depth(number, part, spots, on_progress)
@@ -135,7 +134,7 @@ class Builder:
         ordered = in_order(spots)
         question = EntryQuestion(**{name: getattr(part, name) for name in EntryQuestion.model_fields})
         for done, spot in enumerate(ordered):
-            known = self._book.entry(spot.position, spot.dice)
+            known = self._book.entry(spot.position, spot.dice, spot.seat)
             if known is not None and not wants_more(known, question):
                 if known.spot.depth >= depth and known.spot != spot:
                     self._book.move(spot)

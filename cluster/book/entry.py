@@ -19,7 +19,7 @@ import numpy as np
 
 from cluster.book.schemas import BookEntry, BookIdentity, BookPlay, EntryQuestion, Standing, Verdict
 from cluster.book.simulation import SimulatedPlay, critical_value
-from cluster.book.stakes import Stakes
+from cluster.book.stakes import Seat, Stakes
 from cluster.schemas import Probabilities
 from engine.board import Board, flip
 from engine.errors import InternalError
@@ -47,6 +47,7 @@ class Spot:
     """The likeliest line: rolls and plays in turn, ending with the roll."""
     reach: float
     """How likely, by `cluster.book.tree`."""
+    seat: Seat = Seat.EITHER
 
     @property
     def board(self) -> Board:
@@ -60,8 +61,12 @@ class Spot:
 
     @property
     def id(self) -> str:
-        """Names the entry in every book."""
-        return f"{self.position}:{self.roll}"
+        """Names the entry in every book of these stakes."""
+        return f"{self.position}:{self.roll}" + (f":{self.seat.value}" if self.seat else "")
+
+    def under(self, stakes: Stakes) -> Position:
+        """The decision, with the score as the player sees it."""
+        return Position(self.board, stakes.match(self.seat), self.dice)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +122,7 @@ class Entry:
         return BookEntry(
             id=spot.id,
             path=spot.path,
-            xgid=format_xgid(Position(spot.board, stakes.match, spot.dice)),
+            xgid=format_xgid(spot.under(stakes)),
             roll=spot.roll,
             depth=spot.depth,
             verdict=self.verdict,

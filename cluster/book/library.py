@@ -59,14 +59,15 @@ def find_book(name: str | None, rules: str = "international") -> Book:
 
 
 def match_position(book: Book, position: Position) -> BookMatch | None:
-    """What a book says about the plays of a position with dice; None where it doesn't know it.
+    """What a book says about the plays of a position with dice; None where it doesn't know it, or is for another score.
 
     For showing beside an evaluation only: a rollout never looks at a book, because a play that is valued in another way
     than the rest of a trial would no longer go with the luck that is subtracted from it.
     """
-    if position.dice is None:
+    seat = book.stakes.seat_of(position.match)
+    if position.dice is None or seat is None:
         return None
-    found = book.entry(format_position_id(position.board), position.dice)
+    found = book.entry(format_position_id(position.board), position.dice, seat)
     if found is None:
         return None
     return BookMatch(name=book.name, file=str(book.path), verdict=found.verdict, plays=found.plays)

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from html import escape
-
-from engine.display import board_text
+from engine.board import Board
+from engine.board_drawing import play_arrows
+from engine.board_svg import STYLE, board_svg
 from engine.position import Position
 
-_WIDTH = 47
-"""Columns of the board in the text; what stands beside it is said elsewhere on the page."""
-_ROWS = 13
+BOARD_STYLE = STYLE
+"""Style sheet that a page with such pictures needs once."""
 
 
-def board_picture(position: Position) -> str:
-    """HTML of a board, the mover at the bottom, with both pip counts."""
-    lines = [line[:_WIDTH].rstrip() for line in board_text(position).splitlines()[:_ROWS]]
+def board_picture(position: Position, after: Board | None = None) -> str:
+    """HTML of a board, the player on roll at the bottom; with the arrows of a play that leads to `after` (his view)."""
+    arrows = play_arrows(position, after) if after is not None else ()
     own, other = position.pips
-    label = f"Board: player on roll {own} pips, opponent {other} pips"
-    text = escape("\n".join(lines))
     return (
-        f'<figure class="board"><pre role="img" aria-label="{label}">{text}</pre>'
-        f"<figcaption>on roll {own} pips, opponent {other}</figcaption></figure>"
+        f'<figure class="board">{board_svg(position, arrows, style=False)}'
+        f"<figcaption>pips: on roll {own}, opponent {other}</figcaption></figure>"
     )

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError, field_validator
 
-from cluster.book.schemas import EntryQuestion
+from cluster.book.schemas import EntryQuestion, Terms
 from cluster.schemas import Model
 from engine.errors import InputError
 from engine.rules import rule_set
@@ -48,15 +48,10 @@ class DepthPart(EntryQuestion):
     """Plays that lose no more than this get entries of the next depth."""
 
 
-class BookRecipe(Model):
+class BookRecipe(Terms):
     """What a book holds. `configs/book/` has examples."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$", max_length=80)]
-    rules: str = "international"
-    score: str = "money"
-    """`money`, `dmp`, `gammon-go`, `gammon-save`, or points that the opener and his opponent need: `3-away/5-away`."""
-    cube: bool = False
-    """Whether the cube is in play."""
     seed: int = Field(default=1, ge=0, lt=2**63)
     search: SearchPart = SearchPart()
     simulation: SimulationPart = SimulationPart()

@@ -1,6 +1,7 @@
 """The models of opening books: what is kept in a book's file, and the JSON documents of `gammonfarm book`.
 
-Equities are in the view of the player who makes the play, in points (at DMP: twice the chance to win, less one).
+Equities are in the view of the player who makes the play: in points, with the cube in units of the cube, at a score on
+the linear scale on which winning and losing a single game are +1 and -1 (EMG).
 """
 
 from __future__ import annotations
@@ -35,15 +36,30 @@ class Standing(enum.Enum):
     BEATEN = "beaten"
 
 
-class BookIdentity(Model):
+class Terms(Model):
+    """What the games of a book are played for."""
+
+    rules: str = "international"
+    score: str = "money"
+    """`money`, `dmp`, `gammon-go`, `gammon-save`, or points that the opener and his opponent need: `3-away/5-away`."""
+    cube: bool | None = None
+    """Whether there is a cube; null: as the rules and the score have it."""
+    met: str | None = None
+    """Match equity table; null: the usual one. None in money play."""
+    efficiency: str | None = None
+    """How live the cube is where a position is valued without looking ahead; null: the usual one, or no cube."""
+    jacoby: bool = False
+    beaver: bool = False
+
+
+class BookIdentity(Terms):
     """Everything that all bits of a book's entries depend on besides their own question: books with the same identity
     can be merged.
     """
 
     format: int = FORMAT
-    rules: str
-    score: str
-    cube: bool
+    stakes: str | None
+    """Digest of what cube and score are worth: of the table's values, not of its name. Null: cubeless points."""
     net: str
     """Digest of both nets."""
     result_version: int
@@ -106,7 +122,9 @@ class BookEntry(Model):
     """A roll in a position, with its plays."""
 
     id: str
-    """GNU position ID of the mover's position, a colon, the roll: `4HPwATDgc/ABMA:31`."""
+    """GNU position ID of the mover's position, a colon, the roll: `4HPwATDgc/ABMA:31`; at unequal scores also `:1`
+    where the opener plays, `:2` where his opponent does.
+    """
     path: str
     """How it comes about most easily: rolls and plays in turn, ending with the roll."""
     xgid: str

@@ -24,22 +24,23 @@ def show(book: Book, roll: str | None, after: Sequence[str]) -> tuple[Position, 
         InputError: malformed, an illegal play, or nothing in the book.
     """
     stakes = book.stakes
-    board = stakes.rules.start.board
+    board, seat = stakes.rules.start.board, stakes.first
     made: list[str] = []
     for text in after:
         for named, play in parse_line(text):
             if play is None:
                 raise InputError("after", text, "plays only; the roll to be played stands before the options")
             board = played(board, named, play, stakes.rules, first=not made)
+            seat = seat.other
             made.append(play)
     dice = parse_roll(roll) if roll is not None else None
-    entries = book.entries_at(format_position_id(board))
+    entries = book.entries_at(format_position_id(board), seat)
     if dice is not None:
         entries = [entry for entry in entries if entry.spot.dice == dice]
     if not entries:
         line = " ".join([*made, roll or ""]).strip() or "the start"
         raise InputError("position", line, f"one that {book.path.name} knows")
-    position = Position(board, stakes.match, dice)
+    position = Position(board, stakes.match(seat), dice)
     return position, BookShowReport(
         book=book.info(),
         after=tuple(made),

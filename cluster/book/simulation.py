@@ -6,7 +6,7 @@ shared like all others, and a race decides where they go.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from statistics import NormalDist
@@ -18,15 +18,17 @@ from cluster.book.schemas import BookIdentity, EntryQuestion
 from cluster.book.stakes import Stakes
 from cluster.coordinator import OnProgress, RolloutRun
 from cluster.executor import Executor
-from cluster.planner import PlannedCandidate, RolloutQuestion, content_key, series_key
+from cluster.planner import PlannedCandidate, RolloutQuestion
 from cluster.schemas import RolloutRequest
 from cluster.store import Store, TrialRange
 from engine.board import Board
+from engine.cubeful import CubefulEvaluator
+from engine.efficiency import DEFAULT_EFFICIENCY
 from engine.errors import InternalError
 from engine.evaluator import Evaluator, Nets
 from engine.notation import format_play
 from engine.position import Position
-from engine.rollout import ROW, TrialRows
+from engine.rollout import TrialRows
 from engine.search import FilterStep, MoveFilter, rank_plays
 from engine.xgid import format_xgid
 from workers.rollout import rollout_workers
@@ -42,7 +44,7 @@ class SearchedPlay:
     after: Board
     """In the mover's view."""
     equity: float
-    """Mover's view."""
+    """Mover's view, at the stakes of the book."""
     level: int
 
 
@@ -79,29 +81,34 @@ class Simulator:
         self._farm = farm
         steps = (tuple(FilterStep(*step) for step in way) for way in identity.search_filter)
         self._filter = MoveFilter("book", tuple(steps))
+        cube = stakes.cube
+        self._cubeful = CubefulEvaluator(evaluator, cube.met, cube.efficiency) if cube is not None else None
 
-    def search(self, board: Board, dice: tuple[int, int], question: EntryQuestion) -> list[SearchedPlay]:
+    def search(self, position: Position, question: EntryQuestion) -> list[SearchedPlay]:
         """The plays of a roll that the search, at the book's level, puts within the margin; best first."""
-        rules = self.stakes.rules
-        ranked = rank_plays(self._evaluator, board, dice, rules, self.identity.search_level, self._filter)
+        dice, match = position.dice, position.match
+        assert dice is not None
+        board, rules, level = position.board, match.rules, self.identity.search_level
+        if self._cubeful is None:
+            ranked = [
+                SearchedPlay("", play.after, play.value.equity, play.level)
+                for play in rank_plays(self._evaluator, board, dice, rules, level, self._filter)
+            ]
+        else:
+            ranked = [
+                SearchedPlay("", play.after, play.equity, play.level)
+                for play in self._cubeful.rank_plays(board, dice, match, level, self._filter)
+            ]
         best = ranked[0]
-        near = [r for r in ranked if r.level == best.level and best.value.equity - r.value.equity <= question.margin]
-        return [
-            SearchedPlay(format_play(board, r.after, dice, rules), r.after, r.value.equity, r.level)
-            for r in near[: question.most]
-        ]
+        near = [play for play in ranked if play.level == best.level and best.equity - play.equity <= question.margin]
+        return [replace(play, play=format_play(board, play.after, dice, rules)) for play in near[: question.most]]
 
     def simulate(
-        self,
-        board: Board,
-        dice: tuple[int, int],
-        searched: list[SearchedPlay],
-        question: EntryQuestion,
-        on_progress: OnProgress,
+        self, position: Position, searched: Sequence[SearchedPlay], question: EntryQuestion, on_progress: OnProgress
     ) -> list[SimulatedPlay]:
         """The trials of these plays, in their order."""
-        request = self._request(board, dice, searched, question)
-        rollout = self._at_stakes(planner.plan(request, self._evaluator))
+        request = self._request(position, searched, question)
+        rollout = planner.plan(request, self._evaluator)
         report = RolloutRun(request, rollout, self._nets, self._farm.store).run(self._farm.executor_for, on_progress)
         trials = {candidate.play: candidate.trials for candidate in report.result.candidates}
         by_play = {candidate.play: candidate for candidate in rollout.candidates}
@@ -113,12 +120,11 @@ class Simulator:
         """
         return self.identity.playable / (2.0 * critical_value(self.identity.confidence, candidates))
 
-    def _request(
-        self, board: Board, dice: tuple[int, int], searched: list[SearchedPlay], question: EntryQuestion
-    ) -> RolloutRequest:
+    def _request(self, position: Position, searched: Sequence[SearchedPlay], question: EntryQuestion) -> RolloutRequest:
         identity = self.identity
+        with_cube = self.stakes.cube is not None
         return RolloutRequest(
-            position=format_xgid(Position(board, self.stakes.match, dice)),
+            position=format_xgid(position),
             plays=tuple(play.play for play in searched),
             trials=question.trials,
             checkpoint=question.checkpoint,
@@ -128,25 +134,17 @@ class Simulator:
             level=identity.simulation_level,
             seed=identity.seed,
             block=self._farm.block,
-            rules=self.stakes.named_rules,
+            rules=identity.rules,
+            cube=with_cube,
+            met=identity.met,
+            efficiency=identity.efficiency or DEFAULT_EFFICIENCY,
         )
-
-    def _at_stakes(self, question: RolloutQuestion) -> RolloutQuestion:
-        """The question with the worth that results have at the book's score."""
-        rules = self.stakes.rules
-        if rules == question.rules:
-            return question
-        settings = replace(question.settings, rules=rules)
-        candidates = tuple(
-            PlannedCandidate(c.play, c.start, series_key(question.net, settings, c.start)) for c in question.candidates
-        )
-        key = content_key({"kind": "book rollout", "question": question.key, "series": [c.series for c in candidates]})
-        return replace(question, settings=settings, candidates=candidates, key=key)
 
     def _rows(self, question: RolloutQuestion, candidate: PlannedCandidate, trials: int) -> TrialRows:
         """The first trials of a candidate; what the store has lost meanwhile is played again."""
         wanted = TrialRange(0, trials)
-        rows = np.zeros((trials, ROW), dtype=np.int32)
+        row = question.settings.row
+        rows = np.zeros((trials, row), dtype=np.int32)
         known: list[TrialRange] = []
 
         def add(part: TrialRange, values: TrialRows) -> None:
@@ -156,7 +154,7 @@ class Simulator:
                 known.append(part)
 
         for part, payload in self._farm.store.blocks(candidate.series).items():
-            add(part, np.frombuffer(payload, dtype="<i4").reshape(part.count, ROW))
+            add(part, np.frombuffer(payload, dtype="<i4").reshape(part.count, row))
         if planner.missing_ranges(known, wanted):
             number = question.candidates.index(candidate)
             lost = [

@@ -7,16 +7,19 @@ table of all rolls and, unfolded, all plays of a roll with their errors and chan
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from html import escape
 from importlib import resources
 from pathlib import Path
 
 from cluster.book.artifact import Book
-from cluster.book.picture import board_picture
-from cluster.book.schemas import BookEntry, BookInfo, BookPlay, Standing, Verdict
+from cluster.book.entry import Entry
+from cluster.book.picture import BOARD_STYLE, board_picture
+from cluster.book.schemas import BookInfo, BookPlay, Standing, Verdict
+from cluster.book.stakes import Seat
+from engine.board import flip
 from engine.gnuid import format_position_id, parse_position_id
-from engine.position import Position
+from engine.xgid import format_xgid
 
 _MARKS = {Standing.BEST: "best", Standing.PLAYABLE: "playable", Standing.OPEN: "open", Standing.BEATEN: ""}
 _VERDICTS = {Verdict.SETTLED: "settled", Verdict.BOTH_PLAYABLE: "both", Verdict.OPEN: "open"}
@@ -25,38 +28,40 @@ _WIDTH_OF_ERRORS = 1.96
 """Standard errors, so that error bars hold 95 %."""
 
 
+Place = tuple[str, Seat]
+"""A page: a position (GNU ID) and who plays there."""
+
+
 def write_site(book: Book, folder: Path) -> list[Path]:
     """Write all pages; the same book gives the same bytes."""
     (folder / "p").mkdir(parents=True, exist_ok=True)
-    entries = [entry.shown(book.stakes) for entry in book.entries()]
-    positions: dict[str, list[BookEntry]] = {}
-    for entry in entries:
-        positions.setdefault(_position(entry), []).append(entry)
+    places: dict[Place, list[Entry]] = {}
+    for entry in book.entries():
+        places.setdefault((entry.spot.position, entry.spot.seat), []).append(entry)
     start = format_position_id(book.stakes.rules.start.board)
-    info = book.info()
-    written = []
-    for position, here in positions.items():
-        is_start = position == start
-        page = _Page(book, info, positions.keys(), "" if is_start else "../", start)
-        path = folder / ("index.html" if is_start else f"p/{_slug(position)}.html")
-        path.write_text(page.position(position, here), encoding="utf-8")
-        written.append(path)
-    index = [[entry.path, entry.plays[0].play, _address(entry, start), entry.id] for entry in entries]
-    assets = {
+    site = _Site(book, book.info(), frozenset(places), start)
+    pages = {site.address(place): site.page(place, here) for place, here in places.items()}
+    index = [
+        [entry.spot.path, entry.plays[0].play, f"{site.address(place)}#r{entry.spot.roll}", entry.spot.id]
+        for place, here in places.items()
+        for entry in here
+    ]
+    files = {
+        **pages,
         "table.html": opening_table(book),
         "entries.js": f"window.ENTRIES = {json.dumps(index, separators=(',', ':'))};\n",
-        **{name: _asset(name) for name in ("style.css", "search.js")},
+        "search.js": _asset("search.js"),
+        "style.css": _asset("style.css") + BOARD_STYLE + "\n",
     }
-    for name, text in assets.items():
+    for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
-        written.append(folder / name)
-    return written
+    return [folder / name for name in files]
 
 
 def opening_table(book: Book) -> str:
     """All openings on one page that prints well, in need of no other file."""
     info = book.info()
-    body = "".join(_printed_entry(entry.shown(book.stakes)) for entry in book.entries(1))
+    body = "".join(_printed_entry(entry) for entry in book.entries(1))
     names = ("roll", "play", "equity", "±", "loss", "±", "win %", "g %", "lose g %")
     heads = "".join(f"<th>{name}</th>" for name in names)
     return (
@@ -66,77 +71,84 @@ def opening_table(book: Book) -> str:
     )
 
 
-class _Page:
-    """Pages of one book, in one folder of the site."""
+@dataclass(frozen=True, slots=True)
+class _Site:
+    """Pages of one book."""
 
-    def __init__(self, book: Book, info: BookInfo, known: Iterable[str], up: str, start: str) -> None:
-        self._book = book
-        self._info = info
-        self._known = set(known)
-        self._up = up
-        self._start = start
+    book: Book
+    info: BookInfo
+    known: frozenset[Place]
+    start: str
 
-    def position(self, position: str, entries: list[BookEntry]) -> str:
+    def address(self, place: Place) -> str:
+        """Of the page of a position, from the folder of the site."""
+        position, seat = place
+        if position == self.start and seat in (Seat.EITHER, Seat.OPENER):
+            return "index.html"
+        # A position ID as the name of a file; the ends of seats keep apart what differs by the score alone.
+        return f"p/{position.replace('/', '_').replace('+', '-')}{'-2' if seat is Seat.OPPONENT else ''}.html"
+
+    def page(self, place: Place, entries: list[Entry]) -> str:
         """The page of a position."""
-        entries = sorted(entries, key=lambda entry: entry.roll)
-        line = entries[0].path.rpartition(" ")[0]
+        up = "" if self.address(place) == "index.html" else "../"
+        entries = sorted(entries, key=lambda entry: entry.spot.roll)
+        line = entries[0].spot.path.rpartition(" ")[0]
         title = f"After {line}" if line else "Openings"
-        board = Position(parse_position_id(position), self._book.stakes.match)
-        overview = "".join(self._row(entry) for entry in entries)
+        board = replace(entries[0].spot.under(self.book.stakes), dice=None)
+        overview = "".join(self._row(entry, up) for entry in entries)
         heads = "".join(f"<th>{head}</th>" for head in ("roll", "best play", "equity", "±", "next", "loss", "verdict"))
         return (
-            f"{_head(f'{title} - {self._info.name}')}<link rel='stylesheet' href='{self._up}style.css'></head><body>"
-            f"<header><p class='crumbs'>{self._crumbs(line)}</p>"
+            f"{_head(f'{title} - {self.info.name}')}<link rel='stylesheet' href='{up}style.css'></head><body>"
+            f"<header><p class='crumbs'>{self._crumbs(line, up)}</p>"
             f"<p class='find'><label>Search <input id='search' type='search' placeholder='31 8/5 6/5 64'"
-            f" data-up='{self._up}' autocomplete='off'></label></p><ul id='found'></ul></header>"
+            f" data-up='{up}' autocomplete='off'></label></p><ul id='found'></ul></header>"
             f"<main><h1>{escape(title)}</h1><div class='top'>{board_picture(board)}"
-            f"{_facts(self._info) if not line else ''}</div>"
+            f"{_facts(self.info) if not line else ''}</div>"
             f"<div class='scroll'><table class='overview'><thead><tr>{heads}</tr></thead>"
-            f"<tbody>{overview}</tbody></table></div>{''.join(self._details(entry) for entry in entries)}</main>"
-            f"<script src='{self._up}entries.js'></script><script src='{self._up}search.js'></script></body></html>\n"
+            f"<tbody>{overview}</tbody></table></div>{''.join(self._details(entry, up) for entry in entries)}</main>"
+            f"<script src='{up}entries.js'></script><script src='{up}search.js'></script></body></html>\n"
         )
 
-    def _crumbs(self, line: str) -> str:
-        home = f"<a href='{self._up}index.html'>{escape(self._info.name)}</a>"
+    def _crumbs(self, line: str, up: str) -> str:
+        home = f"<a href='{up}index.html'>{escape(self.info.name)}</a>"
         if not line:
             return f"{home} · <a href='table.html'>table to print</a>"
         return f"{home} › {escape(line)}"
 
-    def _row(self, entry: BookEntry) -> str:
+    def _row(self, entry: Entry, up: str) -> str:
         best, *rest = entry.plays
         second = rest[0] if rest else None
         cells = (
-            f"<a href='#r{entry.roll}'>{entry.roll[0]}-{entry.roll[1]}</a>",
-            self._linked(best),
+            f"<a href='#r{entry.spot.roll}'>{'-'.join(entry.spot.roll)}</a>",
+            self._linked(entry, best, up),
             _number(best.equity),
             _error(best.se),
             escape(second.play) if second else "",
             f"{-second.difference:.4f}" if second else "",
-            f"<span class='{_VERDICTS[entry.verdict]}'>{entry.verdict.value}</span>",
+            _verdict(entry),
         )
         return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
-    def _details(self, entry: BookEntry) -> str:
-        rows = "".join(self._play(play) for play in entry.plays)
+    def _details(self, entry: Entry, up: str) -> str:
+        rows = "".join(self._play(entry, play, up) for play in entry.plays)
         heads = "".join(f"<th>{head}</th>" for head in _HEADS)
+        position = entry.spot.under(self.book.stakes)
+        best = entry.plays[0]
+        after = flip(parse_position_id(best.after))
+        link = self._replies(entry, best, up)
+        replies = f"<p><a href='{link}'>Replies to {escape(best.play)}</a></p>" if link else ""
         return (
-            f"<details id='r{entry.roll}'><summary><b>{entry.roll[0]}-{entry.roll[1]}</b> "
-            f"{escape(entry.plays[0].play)} <span class='{_VERDICTS[entry.verdict]}'>{entry.verdict.value}</span>"
-            f"</summary><div class='scroll'><table><thead><tr>{heads}<th>trials</th></tr></thead>"
-            f"<tbody>{rows}</tbody></table></div>{self._after(entry.plays[0])}"
-            f"<p class='xgid'><code>{escape(entry.xgid)}</code></p></details>"
+            f"<details id='r{entry.spot.roll}'><summary><b>{'-'.join(entry.spot.roll)}</b> "
+            f"{escape(best.play)} {_verdict(entry)}</summary><div class='scroll'><table>"
+            f"<thead><tr>{heads}<th>trials</th></tr></thead><tbody>{rows}</tbody></table></div>"
+            f"{board_picture(position, after)}{replies}"
+            f"<p class='xgid'><code>{escape(format_xgid(position))}</code></p></details>"
         )
 
-    def _after(self, play: BookPlay) -> str:
-        """The board after a play, as the opponent sees it."""
-        board = Position(parse_position_id(play.after), self._book.stakes.match.flip())
-        replies = f" <a href='{self._page(play.after)}'>replies</a>" if play.after in self._known else ""
-        return f"<p>After {escape(play.play)}, in the view of the opponent:{replies}</p>{board_picture(board)}"
-
-    def _play(self, play: BookPlay) -> str:
+    def _play(self, entry: Entry, play: BookPlay, up: str) -> str:
         first = play.standing is Standing.BEST
         cells = (
-            self._linked(play),
+            self._linked(entry, play, up),
             f"<span class='{_MARKS[play.standing]}'>{_MARKS[play.standing]}</span>",
             _number(play.equity),
             _error(play.se),
@@ -149,37 +161,26 @@ class _Page:
         )
         return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
-    def _linked(self, play: BookPlay) -> str:
-        text = escape(play.play)
-        return f"<a href='{self._page(play.after)}'>{text}</a>" if play.after in self._known else text
+    def _replies(self, entry: Entry, play: BookPlay, up: str) -> str | None:
+        """Address of the page after a play, if there is one."""
+        place = (play.after, entry.spot.seat.other)
+        return up + self.address(place) if place in self.known else None
 
-    def _page(self, position: str) -> str:
-        return f"{self._up}{_page_of(position, self._start)}"
-
-
-def _position(entry: BookEntry) -> str:
-    return entry.id.rpartition(":")[0]
+    def _linked(self, entry: Entry, play: BookPlay, up: str) -> str:
+        text, link = escape(play.play), self._replies(entry, play, up)
+        return f"<a href='{link}'>{text}</a>" if link else text
 
 
-def _address(entry: BookEntry, start: str) -> str:
-    return f"{_page_of(_position(entry), start)}#r{entry.roll}"
+def _verdict(entry: Entry) -> str:
+    return f"<span class='{_VERDICTS[entry.verdict]}'>{entry.verdict.value}</span>"
 
 
-def _page_of(position: str, start: str) -> str:
-    return "index.html" if position == start else f"p/{_slug(position)}.html"
-
-
-def _slug(position: str) -> str:
-    """A position ID as the name of a file."""
-    return position.replace("/", "_").replace("+", "-")
-
-
-def _printed_entry(entry: BookEntry) -> str:
+def _printed_entry(entry: Entry) -> str:
     rows = []
     for number, play in enumerate(entry.plays):
         p = play.probabilities
         cells = (
-            f"{entry.roll[0]}-{entry.roll[1]}" if number == 0 else "",
+            "-".join(entry.spot.roll) if number == 0 else "",
             escape(play.play) + ("" if number == 0 else f" <small>{_MARKS[play.standing]}</small>"),
             *(_number(play.equity), _error(play.se)),
             *((f"{-play.difference:.4f}", _error(play.difference_se)) if number else ("", "")),

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from cluster.book.entry import Entry, Spot
+from cluster.book.stakes import Stakes
 from engine.board import Board, flip
 from engine.errors import InputError
 from engine.game_chances import opening_rolls
@@ -30,10 +31,13 @@ ROLLS: tuple[tuple[int, int], ...] = tuple((high, low) for high in range(1, 7) f
 _ROLL = re.compile(r"([1-6])-?([1-6])")
 
 
-def openings(rules: RuleSet) -> list[Spot]:
+def openings(stakes: Stakes) -> list[Spot]:
     """The rolls that a game can begin with."""
-    start = format_position_id(rules.start.board)
-    return [Spot(start, roll, 1, f"{roll[0]}{roll[1]}", chance) for roll, chance in opening_rolls(rules)]
+    start = format_position_id(stakes.rules.start.board)
+    return [
+        Spot(start, roll, 1, f"{roll[0]}{roll[1]}", chance, stakes.first)
+        for roll, chance in opening_rolls(stakes.rules)
+    ]
 
 
 def replies(entries: Iterable[Entry], follow: float) -> list[Spot]:
@@ -47,7 +51,7 @@ def replies(entries: Iterable[Entry], follow: float) -> list[Spot]:
             for dice in ROLLS:
                 chance = (1 if dice[0] == dice[1] else 2) / 36
                 path = f"{entry.spot.path} {play.play} {dice[0]}{dice[1]}"
-                spot = Spot(play.after, dice, entry.spot.depth + 1, path, reach * chance)
+                spot = Spot(play.after, dice, entry.spot.depth + 1, path, reach * chance, entry.spot.seat.other)
                 other = found.get(spot.id)
                 if other is not None:
                     likelier = max(spot, other, key=lambda one: (one.reach, one.path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from cluster.book.artifact import Book, check_same_identity
@@ -10,6 +11,7 @@ from cluster.book.build import compute_entry
 from cluster.book.entry import Entry, values_of
 from cluster.book.schemas import BookIdentity, BookMergeReport, BookVerifyReport, EntryCheck
 from cluster.book.simulation import Simulator
+from cluster.book.stakes import Seat
 from cluster.book.tree import parse_line, parse_roll, played
 from engine.board import flip
 from engine.errors import InputError
@@ -17,6 +19,8 @@ from engine.evaluator import Nets
 from engine.gnuid import format_position_id
 from engine.notation import format_play
 from engine.rollout import RESULT_VERSION
+
+_ID = re.compile(r"([A-Za-z0-9+/]{14}):([1-6]{2})(?::([12]))?")
 
 OnChecked = Callable[[int, int], None]
 """(entries recomputed, entries to recompute)"""
@@ -28,19 +32,19 @@ def find_entry(book: Book, text: str) -> Entry:
     Raises:
         InputError: malformed, an illegal play, or an entry that the book doesn't have.
     """
-    rules = book.stakes.rules
-    position, colon, roll = text.strip().rpartition(":")
-    if colon:
-        dice = parse_roll(roll)
+    stakes = book.stakes
+    named = _ID.fullmatch(text.strip())
+    if named is not None:
+        position, dice, seat = named[1], parse_roll(named[2]), Seat(int(named[3] or 0))
     else:
         *moves, last = parse_line(text)
         if last[0] is None or last[1] is not None:
             raise InputError("entry", text, "an id, or a line that ends with a roll, as in 31 8/5 6/5 64")
-        board, dice = rules.start.board, last[0]
+        board, dice, seat = stakes.rules.start.board, last[0], stakes.first
         for number, (made, play) in enumerate(moves):
-            board = played(board, made, play or "", rules, first=number == 0)
+            board, seat = played(board, made, play or "", stakes.rules, first=number == 0), seat.other
         position = format_position_id(board)
-    found = book.entry(position, dice)
+    found = book.entry(position, dice, seat)
     if found is None:
         raise InputError("entry", text, f"an entry of {book.path.name}")
     return found
@@ -153,7 +157,7 @@ def merge(target: Book, sources: Iterable[Book]) -> BookMergeReport:
     for source in sources:
         check_same_identity(source, target.identity)
         for entry in source.entries():
-            known = target.entry(entry.spot.position, entry.spot.dice)
+            known = target.entry(entry.spot.position, entry.spot.dice, entry.spot.seat)
             if known is None:
                 target.put(entry)
                 added += 1

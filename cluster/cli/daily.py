@@ -52,7 +52,7 @@ def daily(
     dates = days(date) if date is not None else [datetime.date.today()]
     recipe = recipe_of(rules)
     nets = chosen_nets(net, rules)
-    stakes = stakes_of(recipe.rules, recipe.score, recipe.cube)
+    stakes = stakes_of(recipe)
     with ExitStack() as stack:
         evaluator = Evaluator(nets, open_databases_live().arrays)
         farm = Farm(open_the_store(stack), executor_starter(stack, executor, workers))

@@ -31,7 +31,6 @@ from cluster.book.schemas import (
 )
 from cluster.cli.render import OUTCOME_HEADS, percent, plain_table, stdout_console
 from engine.display import board_text
-from engine.position import Position
 
 _DEPTHS = ("openings", "replies", "third rolls", "fourth rolls", "fifth rolls", "sixth rolls")
 _STANDINGS = {Standing.BEST: "", Standing.PLAYABLE: "playable", Standing.OPEN: "open", Standing.BEATEN: ""}
@@ -235,7 +234,7 @@ class Asker:
         from engine.errors import InputError
 
         spot = entry.spot
-        position = Position(spot.board, self._book.stakes.match, spot.dice)
+        position = spot.under(self._book.stakes)
         self._out.print(f"\nquestion {number} of {self._count}", style="bold")
         self._out.print(board_text(position), markup=False)
         while True:
