@@ -14,8 +14,4 @@ BOARD_STYLE = STYLE
 def board_picture(position: Position, after: Board | None = None) -> str:
     """HTML of a board, the player on roll at the bottom; with the arrows of a play that leads to `after` (his view)."""
     arrows = play_arrows(position, after) if after is not None else ()
-    own, other = position.pips
-    return (
-        f'<figure class="board">{board_svg(position, arrows, style=False)}'
-        f"<figcaption>pips: on roll {own}, opponent {other}</figcaption></figure>"
-    )
+    return f'<figure class="board">{board_svg(position, arrows, style=False)}</figure>'

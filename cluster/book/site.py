@@ -16,7 +16,7 @@ from cluster.book.artifact import Book
 from cluster.book.entry import Entry
 from cluster.book.picture import BOARD_STYLE, board_picture
 from cluster.book.schemas import BookInfo, BookPlay, Standing, Verdict
-from cluster.book.stakes import Seat
+from cluster.book.stakes import MONEY, Seat
 from engine.board import flip
 from engine.gnuid import format_position_id, parse_position_id
 from engine.xgid import format_xgid
@@ -192,7 +192,8 @@ def _printed_entry(entry: Entry) -> str:
 
 def _facts(info: BookInfo) -> str:
     identity = info.identity
-    cube = "with the cube" if identity.cube else "no cube"
+    emg = "" if identity.score == MONEY else ", values in EMG"
+    cube = f"{'with the cube' if identity.cube else 'no cube'}{emg}"
     count = f"{sum(info.entries):,} entries ({' + '.join(f'{n:,}' for n in info.entries)} by depth)"
     verdicts = ", ".join(f"{number:,} {name}" for name, number in info.verdicts.items())
     return (

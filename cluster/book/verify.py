@@ -11,7 +11,7 @@ from cluster.book.build import compute_entry
 from cluster.book.entry import Entry, values_of
 from cluster.book.schemas import BookIdentity, BookMergeReport, BookVerifyReport, EntryCheck
 from cluster.book.simulation import Simulator
-from cluster.book.stakes import Seat
+from cluster.book.stakes import Seat, stakes_of
 from cluster.book.tree import parse_line, parse_roll, played
 from engine.board import flip
 from engine.errors import InputError
@@ -66,12 +66,23 @@ def chosen_entries(book: Book, sample: int, seed: int) -> list[Entry]:
 def check_nets(identity: BookIdentity, nets: Nets) -> None:
     """
     Raises:
-        InputError: these are not the nets, or this is not the version, that made the book.
+        InputError: these are not the nets, or this is not the version, that made the book; says where to find them.
     """
-    if nets.digest != identity.net:
-        raise InputError("net", nets.digest, f"the nets of the book, {identity.net} (--net)")
+    main, _, filter_net = identity.net.partition("-")
+    where = "of the gammonfarm that the book came with, in engine/nets"
+    if nets.main.digest != main:
+        raise InputError("net", nets.main.digest, f"main net {main}, which made the book: --net FILE, {where}")
+    own_filter = nets.digest.partition("-")[2]
+    if own_filter != filter_net:
+        problem = f"filter net {filter_net}, which made the book: --filter-net FILE, {where}"
+        raise InputError("filter net", own_filter, problem)
     if identity.result_version != RESULT_VERSION:
         raise InputError("book", f"result version {identity.result_version}", f"a book of version {RESULT_VERSION}")
+    stakes = stakes_of(identity).cube
+    if identity.stakes != (stakes.digest if stakes is not None else None):
+        raise InputError(
+            "book", f"stakes {identity.stakes}", "a book whose match equity table and efficiencies these are"
+        )
 
 
 def verify(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -152,6 +153,12 @@ def verify(
     sample: Annotated[int, typer.Option("--sample", metavar="N", help="Make so many again that are drawn.")] = 0,
     seed: SeedOption = 1,
     net: NetOption = None,
+    filter_net: Annotated[
+        Path | None,
+        typer.Option(
+            "--filter-net", metavar="FILE", help="The filter net that made the book; default: the shipped one."
+        ),
+    ] = None,
     workers: WorkersOption = None,
     executor: ExecutorOption = ExecutorName.RAY,
     json: JsonOption = False,
@@ -166,6 +173,7 @@ def verify(
     from cluster.cli import render_book
     from cluster.store import MemoryStore
     from engine.errors import InputError
+    from engine.weights import NetKind, load_net
 
     check_workers(workers)
     if sample < 0:
@@ -177,6 +185,8 @@ def verify(
 
         def simulator() -> Simulator:
             nets = chosen_nets(net)
+            if filter_net is not None:
+                nets = replace(nets, filter=load_net(filter_net, NetKind.FILTER))
             check_nets(opened.identity, nets)
             # A store that knows nothing, so that every trial is played again.
             return _simulator(opened, nets, MemoryStore(), executor_starter(stack, executor, workers))
