@@ -11,6 +11,7 @@ import pytest
 from books import Workshop, tiny_recipe
 
 from cluster.book.artifact import open_book
+from cluster.book.recipe import SimulationPart
 from cluster.book.schemas import Standing
 from cluster.book.simulation import Farm
 from cluster.cli.main import main
@@ -49,19 +50,24 @@ def asked(workshop: Workshop, kind: ProblemKind, rules: RuleSet, day: datetime.d
 
 @pytest.fixture(scope="module")
 def problems(workshop: Workshop, bench: CubeBench, tmp_path_factory: pytest.TempPathFactory) -> list[DailyProblem]:
-    """A checker and a cube problem, each found twice. Three checkers a side, few trials; the policy is the same."""
+    """A checker and a cube problem, each found twice. Three checkers a side, few trials, little confidence; the policy
+    is the same.
+    """
     found = []
+    recipe = tiny_recipe(HYPERGAMMON.name).model_copy(update={"simulation": SimulationPart(confidence=0.6)})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checker, "QUESTION", checker.QUESTION.model_copy(update={"trials": 108, "checkpoint": 36}))
+        short = {"trials": 72, "checkpoint": 36, "most": 2}
+        patch.setattr(checker, "QUESTION", checker.QUESTION.model_copy(update=short))
         patch.setattr(checker, "SEEMS_CLOSE", 1.0)
         patch.setattr(checker, "LEAST_LOSS", 0.01)
         patch.setattr(checker, "MOST_LOSS", 1.0)
+        patch.setattr(cube, "ACTIONS", (CubeAction.DOUBLE_TAKE,))
         patch.setattr(cube, "TRIALS", 144)
         patch.setattr(cube, "MOST_LOSS", 1.0)
         patch.setattr(cube, "MOST_ANSWER_LOSS", {})
         for number in (1, 2):
             path = tmp_path_factory.mktemp("daily") / f"{number}.book"
-            with workshop.open(path, tiny_recipe(HYPERGAMMON.name)) as book:
+            with workshop.open(path, recipe) as book:
                 simulator = workshop.simulator(book, MemoryStore())
                 question = asked(workshop, ProblemKind.CHECKER, HYPERGAMMON)
                 found.append(find_checker_problem(question, simulator, workshop.evaluator, lambda _: None))
@@ -121,7 +127,7 @@ def test_a_cube_problem_has_one_right_action_by_more_than_the_error(problems: li
     assert found is not None
     assert found.equity_dt is not None
     assert found.equity_dp is not None
-    assert found.action in cube.ACTIONS
+    assert found.action is CubeAction.DOUBLE_TAKE
     assert found.action is judge(CubeEquities(found.equity_nd, found.equity_dt, found.equity_dp)).action
     assert abs(found.equity_dt - found.equity_dp) > 2 * (found.se_dt or 0.0)
     assert parse_position(problem.xgid).dice is None
