@@ -89,7 +89,7 @@ def _difference(entry: Entry, other: Opinion) -> EntryDifference:
     b_loss, _ = other.losses.get(own.best, (None, None))
     return EntryDifference(
         path=entry.spot.path,
-        side=_side(own.best == other.best, a_loss, a_se),
+        side=side_of(own.best == other.best, a_loss, a_se),
         a_play=own.best,
         b_play=other.best,
         a_loss=a_loss,
@@ -99,7 +99,12 @@ def _difference(entry: Entry, other: Opinion) -> EntryDifference:
     )
 
 
-def _side(same: bool, loss: float | None, se: float | None) -> Side:
+def side_of(same: bool, loss: float | None, se: float | None) -> Side:
+    """Where a book stands about another one's best play, which loses so much in it (None: it doesn't list it).
+
+    Args:
+        se: of the simulated difference.
+    """
     if same:
         return Side.SAME
     if loss is None or se is None:

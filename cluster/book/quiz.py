@@ -42,9 +42,24 @@ def quiz(book: Book, entries: Sequence[Entry], ask: Ask, tell: Tell) -> BookQuiz
     return BookQuizReport(
         book=book.name,
         questions=tuple(answers),
-        right=sum(answer.standing in (Standing.BEST, Standing.PLAYABLE) for answer in answers),
+        right=sum(is_right(answer) for answer in answers),
+        longest_streak=longest_streak(answers),
         mean_loss=sum(losses) / len(losses) if losses else None,
     )
+
+
+def is_right(answer: QuizAnswer) -> bool:
+    """Whether the answer is the best play, or one that is surely about as good."""
+    return answer.standing in (Standing.BEST, Standing.PLAYABLE)
+
+
+def longest_streak(answers: Sequence[QuizAnswer]) -> int:
+    """Most right answers in a row."""
+    longest = running = 0
+    for answer in answers:
+        running = running + 1 if is_right(answer) else 0
+        longest = max(longest, running)
+    return longest
 
 
 def mark(book: Book, entry: Entry, given: str) -> QuizAnswer:

@@ -257,6 +257,75 @@ class BookDiffReport(Model):
     """In the order of the game; unless all are asked for, only those with other best plays."""
 
 
+class RollComparison(Model):
+    """A first roll of a book beside a published table."""
+
+    roll: str
+    play: str
+    equity: float
+    se: float
+    verdict: Verdict
+    published_play: str
+    published_equity: float | None
+    """In the table's unit; null where it has losses only."""
+    published_score: str | None
+    """Where the table's values are for a score, not for money."""
+    loss: float | None
+    """What the published play loses in the book; null where it does not list it."""
+    loss_se: float | None
+    """Of the simulated difference."""
+    published_loss: float | None
+    """What the book's play loses in the table."""
+    side: Side
+    good: bool
+    """Whether the published play is the book's, or loses no more than 0.01 in it."""
+
+
+class TableComparison(Model):
+    """The openings of a book beside one published table."""
+
+    name: str
+    source: str
+    units: str
+    rolls: tuple[RollComparison, ...]
+    sides: dict[str, int]
+    plays: int
+    """Plays besides the book's best that both list."""
+    within_bars: int
+    """Of these, how many lose in the table what they lose in the book, within its error bars of 95 %."""
+    mean_gap: float | None
+    """Mean of what they lose in the book less what they lose in the table."""
+
+
+class NamedPlay(Model):
+    """A play that somebody names without a number."""
+
+    roll: str
+    play: str
+    rank: int | None
+    """In the book; null where it does not list the play."""
+    loss: float | None
+    loss_se: float | None
+    standing: Standing | None
+
+
+class BookComparison(Model):
+    """A book's openings beside all that was published."""
+
+    book: BookInfo
+    openings: tuple[BookEntry, ...]
+    tables: tuple[TableComparison, ...]
+    """None for rules or scores that the tables are not about."""
+    named: tuple[NamedPlay, ...]
+    """Plays that the manual names."""
+
+
+class BookCompareReport(Model):
+    """The JSON document of `gammonfarm book compare`."""
+
+    books: tuple[BookComparison, ...]
+
+
 class QuizAnswer(Model):
     """One question of a quiz."""
 
@@ -276,7 +345,9 @@ class BookQuizReport(Model):
     book: str
     questions: tuple[QuizAnswer, ...]
     right: int
-    """Answers that are best, playable or not told from the best."""
+    """Answers that are best or playable."""
+    longest_streak: int
+    """Most right answers in a row."""
     mean_loss: float | None
     """Over the answers that the book lists."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cluster.cli.options import (
+    DATA_VARIABLE,
     ExecutorName,
     ExecutorOption,
     JsonOption,
@@ -18,6 +19,7 @@ from cluster.cli.options import (
     WorkersOption,
     check_workers,
     chosen_nets,
+    data_folder,
     make_executor,
     print_json,
 )
@@ -244,6 +246,38 @@ def diff(
         print_json(report)
     else:
         render_book.show_diff(report)
+
+
+@app.command("compare")
+def compare_openings(
+    books: Annotated[list[str], typer.Argument(metavar="BOOK...", help="Names or files of books.")],
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="DIR", help=f"Folder of public reference data; default: {DATA_VARIABLE}."),
+    ] = None,
+    page: Annotated[bool, typer.Option("--page", help="As the Markdown page docs/opening-book.md.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Put the openings of books beside published tables and say on which side their error bars are."""
+    from cluster.book.compare import compare_openings as put_beside
+    from cluster.book.library import find_book
+    from cluster.book.opening_page import opening_page
+    from cluster.book.published import named_in_the_manual, read_published_tables
+    from cluster.book.schemas import BookCompareReport
+    from cluster.cli import render_book
+
+    tables = read_published_tables(data_folder(data))
+    found = []
+    for name in books:
+        with find_book(name) as book:
+            found.append(put_beside(book, tables, named_in_the_manual()))
+    report = BookCompareReport(books=tuple(found))
+    if json:
+        print_json(report)
+    elif page:
+        typer.echo(opening_page(report), nl=False)
+    else:
+        render_book.show_comparison(report)
 
 
 @app.command("quiz")

@@ -16,6 +16,7 @@ from cluster.book.build import BuildProgress
 from cluster.book.entry import Entry
 from cluster.book.schemas import (
     BookBuildReport,
+    BookCompareReport,
     BookDiffReport,
     BookEntry,
     BookInfo,
@@ -269,7 +270,8 @@ def tell_answer(entry: Entry, answer: QuizAnswer) -> None:
 def show_quiz(report: BookQuizReport) -> None:
     """The score."""
     lost = "" if report.mean_loss is None else f", {1000 * report.mean_loss:.1f} mEq lost on average"
-    stdout_console().print(f"\n{report.right} of {len(report.questions)} right{lost}")
+    streak = f", {report.longest_streak} in a row" if report.longest_streak > 1 else ""
+    stdout_console().print(f"\n{report.right} of {len(report.questions)} right{streak}{lost}")
 
 
 def show_export(written: list[Path]) -> None:
@@ -277,3 +279,32 @@ def show_export(written: list[Path]) -> None:
     first = next((path for path in written if path.name == "index.html"), written[0])
     more = f" and {len(written) - 1} more files" if len(written) > 1 else ""
     stdout_console().print(f"{first}{more}", markup=False, soft_wrap=True)
+
+
+def show_comparison(report: BookCompareReport) -> None:
+    """A table for each published one, and the named plays."""
+    out = stdout_console(_WIDTH)
+    for one in report.books:
+        show_info(one.book)
+        for published in one.tables:
+            good = sum(roll.good for roll in published.rolls)
+            out.print(
+                f"\n{published.name} ({published.units}): its best play is ours or loses at most 0.01 here in "
+                f"{good} of {len(published.rolls)} rolls",
+                style="bold",
+                markup=False,
+            )
+            table = plain_table("roll", "ours", "theirs", "loses here", "SE", "ours loses there", "our bars say")
+            for column in (1, 2, 6):
+                table.columns[column].justify = "left"
+            for roll in published.rolls:
+                losses = (_four(roll.loss), _four(roll.loss_se), _four(roll.published_loss))
+                table.add_row(roll.roll, roll.play, roll.published_play, *losses, roll.side.value)
+            out.print(table)
+        for play in one.named:
+            where = "not listed" if play.rank is None else f"{play.rank}. best, loses {_four(play.loss)}"
+            out.print(f"{play.roll} {play.play}, which the manual names: {where}", markup=False)
+
+
+def _four(number: float | None) -> str:
+    return "" if number is None else f"{number:.4f}"
