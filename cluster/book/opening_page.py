@@ -46,10 +46,9 @@ def _book(one: BookComparison) -> Iterator[str]:
     info = one.book
     entries = " + ".join(f"{count:,}" for count in info.entries)
     verdicts = ", ".join(f"{count:,} {name}" for name, count in info.verdicts.items())
-    cube = "with the cube" if info.identity.cube else "no cube"
     yield f"## {info.name}\n"
     yield (
-        f"{info.identity.rules}, {info.identity.score}, {cube}; net `{info.identity.net}`, seed {info.identity.seed}. "
+        f"{info.identity.words}; net `{info.identity.net}`, seed {info.identity.seed}. "
         f"{entries} entries (openings, replies, ...): {verdicts}. {info.trials:,} trials.\n"
     )
     yield _grid(

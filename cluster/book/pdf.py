@@ -22,7 +22,7 @@ def write_opening_pdf(book: Book, path: Path) -> None:
     """All openings with their plays: value, loss, both with 95 % error bars, and chances in per cent."""
     rows = [row for entry in book.entries(1) for row in _rows(entry.shown(book.stakes))]
     identity = book.identity
-    title = f"Openings: {book.name} ({identity.rules}, {identity.score})"
+    title = f"Openings: {book.name} ({identity.words})"
     note = f"net {identity.net}; = also playable, ? open; error bars of 95 %"
     # Without dates, so that the same book gives the same file.
     with PdfPages(path, metadata={"Title": title, "CreationDate": None, "ModDate": None}) as pages:

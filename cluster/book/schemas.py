@@ -51,6 +51,14 @@ class Terms(Model):
     jacoby: bool = False
     beaver: bool = False
 
+    @property
+    def words(self) -> str:
+        """For people: rules, score, cube, options."""
+        cube = "" if self.cube is None else "with the cube" if self.cube else "no cube"
+        options = (name for name, on in (("Jacoby", self.jacoby), ("beavers", self.beaver)) if on)
+        table = f"EMG by {self.met}" if self.met else ""
+        return ", ".join(part for part in (self.rules, self.score, cube, *options, table) if part)
+
 
 class BookIdentity(Terms):
     """Everything that all bits of a book's entries depend on besides their own question: books with the same identity

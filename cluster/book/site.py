@@ -16,7 +16,7 @@ from cluster.book.artifact import Book
 from cluster.book.entry import Entry
 from cluster.book.picture import BOARD_STYLE, board_picture
 from cluster.book.schemas import BookInfo, BookPlay, Standing, Verdict
-from cluster.book.stakes import MONEY, Seat
+from cluster.book.stakes import Seat
 from engine.board import flip
 from engine.gnuid import format_position_id, parse_position_id
 from engine.xgid import format_xgid
@@ -192,12 +192,10 @@ def _printed_entry(entry: Entry) -> str:
 
 def _facts(info: BookInfo) -> str:
     identity = info.identity
-    emg = "" if identity.score == MONEY else ", values in EMG"
-    cube = f"{'with the cube' if identity.cube else 'no cube'}{emg}"
     count = f"{sum(info.entries):,} entries ({' + '.join(f'{n:,}' for n in info.entries)} by depth)"
     verdicts = ", ".join(f"{number:,} {name}" for name, number in info.verdicts.items())
     return (
-        f"<p class='facts'>{escape(identity.rules)}, {escape(identity.score)}, {cube}. {count}: {verdicts}. "
+        f"<p class='facts'>{escape(identity.words)}. {count}: {verdicts}. "
         f"{info.trials:,} trials. A value is the mean of a {identity.search_level}-ply search and a rollout played at "
         f"{identity.simulation_level}-ply; ± is an error bar of 95 %, of the dice only. "
         f"Net {escape(identity.net)}, seed {identity.seed}.</p>"

@@ -93,7 +93,7 @@ def show_info(info: BookInfo) -> None:
     depths = ", ".join(f"{n:,} {name}" for n, name in zip(info.entries, _DEPTHS, strict=False))
     verdicts = ", ".join(f"{number:,} {name}" for name, number in info.verdicts.items() if number)
     stdout_console().print(
-        f"book {info.name}: {identity.rules}, {identity.score}, {depths or 'empty'} ({verdicts or 'no verdicts'}), "
+        f"book {info.name}: {identity.words}, {depths or 'empty'} ({verdicts or 'no verdicts'}), "
         f"{info.trials:,} trials, net {identity.net}, seed {identity.seed}",
         markup=False,
         soft_wrap=True,
@@ -106,13 +106,11 @@ def show_list(report: BookListReport) -> None:
     if not report.books:
         out.print("no books yet: gammonfarm book build makes one")
         return
-    table = plain_table("book", "rules", "score", "entries", "settled", "both playable", "open", "trials", "file")
+    table = plain_table("book", "games", "entries", "settled", "both playable", "open", "trials", "file")
     for info in report.books:
         verdicts = (f"{info.verdicts[name]:,}" for name in ("settled", "both playable", "open"))
         entries = " + ".join(f"{n:,}" for n in info.entries)
-        table.add_row(
-            info.name, info.identity.rules, info.identity.score, entries, *verdicts, f"{info.trials:,}", info.file
-        )
+        table.add_row(info.name, info.identity.words, entries, *verdicts, f"{info.trials:,}", info.file)
     out.print(table)
 
 
