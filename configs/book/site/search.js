@@ -1,5 +1,6 @@
 "use strict";
-// Every word of the query must begin a word of a line, in its order; an id or a part of it is found too.
+// Every word of the query must begin a word of a line, in its order; an id or a part of it is found too. An address may
+// hold the query: index.html?q=31+8/5
 (function () {
   const box = document.getElementById("search");
   const found = document.getElementById("found");
@@ -45,6 +46,7 @@
     }
   }
 
+  box.value = new URLSearchParams(location.search).get("q") || "";
   box.addEventListener("input", show);
   window.addEventListener("hashchange", unfold);
   unfold();
