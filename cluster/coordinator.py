@@ -11,17 +11,19 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from pydantic import ValidationError
 
 from cluster import planner
+from cluster.abandoned import fail_abandoned_jobs
 from cluster.executor import Executor
 from cluster.planner import RolloutQuestion
-from cluster.results import make_result
+from cluster.results import TallyOf, make_result
+from cluster.rollout_progress import Meter, Progress
 from cluster.schemas import (
     Provenance,
     RolloutReport,
@@ -40,23 +42,6 @@ from workers.rollout import rollout_workers
 from workers.tasks import RolloutTask
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where a rollout stands."""
-
-    blocks_done: int
-    blocks: int
-    blocks_from_cache: int
-    trials_done: int
-    """Trials that all candidates still in contention have."""
-    active: tuple[int, ...]
-    """Numbers of the candidates still in contention."""
-    tally: Tally
-    """Of these, over these trials."""
-    computed: int
-    """Trials computed in this run, over all candidates."""
 
 
 OnProgress = Callable[[Progress], None]
@@ -87,31 +72,6 @@ class _Rows:
         """Of some candidates over a complete range."""
         parts = [self._rows[self.question.candidates[i].series][trials.first : trials.stop] for i in active]
         return Tally.of(parts, self.question.rules)
-
-
-class _Meter:
-    """What the progress display needs, kept up to date block by block."""
-
-    def __init__(self, rows: _Rows, blocks: Sequence[TrialRange]) -> None:
-        self._rows = rows
-        self._blocks = blocks
-        self._open = dict.fromkeys(blocks)
-        self._next = 0
-        self._active: tuple[int, ...] = ()
-        self._tally = Tally.empty(0)
-
-    def read(self, active: tuple[int, ...], ran: set[TrialRange], computed: int) -> Progress:
-        """The progress with these candidates in contention."""
-        if active != self._active:
-            self._active, self._next, self._tally = active, 0, Tally.empty(len(active))
-        for block in [block for block in self._open if self._rows.complete(active, block)]:
-            del self._open[block]
-        while self._next < len(self._blocks) and self._blocks[self._next] not in self._open:
-            self._tally = self._tally.merge(self._rows.tally(active, self._blocks[self._next]))
-            self._next += 1
-        done = len(self._blocks) - len(self._open)
-        from_cache = done - sum(block not in self._open for block in ran)
-        return Progress(done, len(self._blocks), from_cache, self._tally.trials, active, self._tally, computed)
 
 
 class _Race:
@@ -163,6 +123,131 @@ class _Race:
                 yield task
 
 
+class RolloutSteps:
+    """A rollout taken step by step: what is wanted next, what an output adds, whether the answer is there.
+
+    It starts nothing and reads no clock, so one process can take the steps of many rollouts by turns.
+    """
+
+    def __init__(self, question: RolloutQuestion, store: Store) -> None:
+        """Reads what is known; raises what the store raises."""
+        self.question = question
+        self.computed = 0
+        """Trials counted by `take`, over all candidates."""
+        self._rows = _Rows(question)
+        self.tally: TallyOf = self._rows.tally
+        for candidate in question.candidates:
+            for trials, payload in store.blocks(candidate.series).items():
+                self._rows.add(candidate.series, trials, rows_of(question, candidate.series, trials, payload))
+        self._before = {series: list(known) for series, known in self._rows.known.items()}
+        self._asked = {series: list(known) for series, known in self._rows.known.items()}
+        self._ran: set[TrialRange] = set()
+        self._race = _Race(question, self._rows)
+        self._race.advance()
+        self._meter = Meter(self._rows, planner.blocks_of(question))
+
+    @property
+    def finished(self) -> bool:
+        """Whether no more trials are needed."""
+        return self._race.stop is not None
+
+    @property
+    def contenders(self) -> int:
+        """Candidates still in contention."""
+        return len(self._race.active)
+
+    def trials_known(self) -> int:
+        """Trials that are there, over all candidates."""
+        limit = self.question.trials
+        return sum(max(min(r.stop, limit) - r.first, 0) for known in self._rows.known.values() for r in known)
+
+    def tasks(self) -> Iterator[RolloutTask]:
+        """Tasks of the question's block size for as long as something can be needed; see `_Race.tasks`."""
+        return self._race.tasks(self._ran)
+
+    def next_tasks(self, size: int, under_way: Mapping[str, Sequence[TrialRange]]) -> list[RolloutTask]:
+        """The tasks for the first trials that nobody was asked for, at most `size` of them; [] when none are left.
+
+        Args:
+            under_way: ranges that others compute now, by series.
+        """
+        if self._race.stop is not None:
+            return []
+        active = self._race.active
+        taken = {
+            series: planner.joined([*self._asked[series], *under_way[series]]) if series in under_way else known
+            for series, known in (
+                (c.series, self._asked[c.series]) for c in map(self.question.candidates.__getitem__, active)
+            )
+        }
+        whole = TrialRange(0, self.question.trials)
+        gaps = [gap for known in taken.values() for gap in planner.missing_ranges(known, whole)[:1]]
+        if not gaps:
+            return []
+        first = min(gaps).first
+        block = TrialRange(first, min(size, self.question.trials - first))
+        # Whole blocks of the question, which is what provenance counts in.
+        edge, whole_block = first - first % self.question.block, self.question.block
+        stop = min(-(-block.stop // whole_block) * whole_block, self.question.trials)
+        self._ran.update(planner.blocks_of(self.question, TrialRange(edge, stop - edge)))
+        tasks = planner.missing_tasks(self.question, taken, block, active)
+        for task in tasks:
+            for series in task.series:
+                self._asked[series] = planner.joined([*self._asked[series], TrialRange(task.first, task.count)])
+        return tasks
+
+    def trials_left(self) -> int:
+        """Trials that nobody was asked for, over the candidates in contention."""
+        known = (self._asked[self.question.candidates[i].series] for i in self._race.active)
+        whole = TrialRange(0, self.question.trials)
+        return sum(gap.count for ranges in known for gap in planner.missing_ranges(ranges, whole))
+
+    def take(self, series: str, trials: TrialRange, rows: TrialRows) -> None:
+        """Count trials of one candidate, whoever computed them; twice does no harm. `advance` judges them."""
+        self._rows.add(series, trials, rows)
+        self._asked[series] = planner.joined([*self._asked[series], trials])
+
+    def advance(self, computed: int = 0) -> None:
+        """Judge what is complete after some `take`s, by which so many trials were computed here."""
+        self.computed += computed
+        self._race.advance()
+
+    def progress(self) -> Progress:
+        """Where it stands."""
+        return self._meter.read(self._race.active, self._ran, self.computed)
+
+    def result(self) -> RolloutResult:
+        """The exact answer. Raises `InternalError` before it is `finished`."""
+        if self._race.stop is None:
+            raise InternalError("the executor ended before all trials were there")
+        return make_result(self.question, self._rows.tally, self._race.trials, self._race.stop)
+
+    def blocks_counted(self) -> tuple[int, int]:
+        """Blocks that the answer looked at: (all, from the cache)."""
+        visited = planner.blocks_of(self.question, TrialRange(0, max(self._race.trials)))
+        return len(visited), sum(block not in self._ran for block in visited)
+
+    def trials_counted(self) -> tuple[int, int]:
+        """Trials that count, over all candidates: (all, from the cache)."""
+        wanted = {c.series: TrialRange(0, n) for c, n in zip(self.question.candidates, self._race.trials, strict=True)}
+        gaps = (gap for series, all_ in wanted.items() for gap in planner.missing_ranges(self._before[series], all_))
+        total = sum(self._race.trials)
+        return total, total - sum(gap.count for gap in gaps)
+
+
+def rows_of(question: RolloutQuestion, series: str, trials: TrialRange, payload: bytes) -> TrialRows:
+    """The rows in a stored block. Raises `InternalError` if they are not as many as the range says."""
+    row = question.settings.row
+    if len(payload) != trials.count * row * 4:
+        raise InternalError(f"block {trials} of series {series} has {len(payload)} bytes")
+    return np.frombuffer(payload, dtype="<i4").reshape(trials.count, row)
+
+
+def payload_of(rows: TrialRows) -> bytes:
+    """The stored form of rows."""
+    return np.ascontiguousarray(rows, dtype="<i4").tobytes()
+
+
 class RolloutRun:
     """One rollout from question to report."""
 
@@ -182,18 +267,26 @@ class RolloutRun:
             owner=f"{socket.gethostname()}/{os.getpid()}",
         )
 
-    def run(self, executor_for: Callable[[], Executor], on_progress: OnProgress) -> RolloutReport:
+    def run(
+        self,
+        executor_for: Callable[[], Executor],
+        on_progress: OnProgress,
+        on_trials: Callable[[TallyOf], None] | None = None,
+    ) -> RolloutReport:
         """Answer the question.
 
         Args:
             executor_for: called only if something has to be computed.
             on_progress: called after every block that is complete for all candidates.
+            on_trials: called at the end with the tallies of the trials that count, for who wants more of them than
+                the answer; then all of them are read, also where the answer is known.
         """
         started = time.perf_counter()
         fail_abandoned_jobs(self._store)
         self._store.put_job(self._job)
         try:
-            report = self._known_answer(on_progress, started) or self._answer(executor_for, on_progress, started)
+            report = None if on_trials else self._known_answer(on_progress, started)
+            report = report or self._answer(executor_for, on_progress, on_trials, started)
         except Exception as error:
             self._finish(JobState.FAILED, str(error) if isinstance(error, GammonfarmError) else repr(error))
             raise
@@ -224,47 +317,41 @@ class RolloutRun:
         on_progress(Progress(blocks, blocks, blocks, 0, (), Tally.empty(0), 0))
         return self._report(result, started, blocks=(blocks, blocks), trials=(trials, trials))
 
-    def _answer(self, executor_for: Callable[[], Executor], on_progress: OnProgress, started: float) -> RolloutReport:
+    def _answer(
+        self,
+        executor_for: Callable[[], Executor],
+        on_progress: OnProgress,
+        on_trials: Callable[[TallyOf], None] | None,
+        started: float,
+    ) -> RolloutReport:
         question = self._question
-        rows = self._read_known()
-        before = {series: list(known) for series, known in rows.known.items()}
-        race = _Race(question, rows)
-        race.advance()
-        blocks = planner.blocks_of(question)
-        ran: set[TrialRange] = set()
-        executor_name, workers, retries, computed = "none", 0, 0, 0
-        meter = _Meter(rows, blocks)
-        on_progress(meter.read(race.active, ran, computed))
-        if race.stop is None:
+        steps = RolloutSteps(question, self._store)
+        executor_name, workers, retries = "none", 0, 0
+        on_progress(steps.progress())
+        if not steps.finished:
             executor = executor_for()
             executor_name, workers = str(executor.describe().get("executor", "unknown")), executor.workers
-            with closing(executor.map_unordered(rollout_workers(self._nets), race.tasks(ran))) as results:
+            with closing(executor.map_unordered(rollout_workers(self._nets), steps.tasks())) as results:
                 for completed in results:
                     task = completed.task
                     retries += completed.attempts - 1
-                    computed += task.count * len(task.candidates)
-                    self._keep(task, completed.output.rows, rows)
-                    race.advance()
-                    progress = meter.read(race.active, ran, computed)
+                    self._keep(task, completed.output.rows, steps)
+                    steps.advance(computed=task.count * len(task.candidates))
+                    progress = steps.progress()
                     self._job = replace(self._job, blocks_done=progress.blocks_done, updated=time.time())
                     on_progress(progress)
-                    if race.stop is not None:
+                    if steps.finished:
                         break
-        if race.stop is None:
-            raise InternalError("the executor ended before all trials were there")
-        result = make_result(question, rows.tally, race.trials, race.stop)
+        result = steps.result()
         self._store.put_result(question.key, result.model_dump_json().encode())
-        visited = planner.blocks_of(question, TrialRange(0, max(race.trials)))
-        wanted = {c.series: TrialRange(0, n) for c, n in zip(question.candidates, race.trials, strict=True)}
-        gaps = (gap for series, all_ in wanted.items() for gap in planner.missing_ranges(before[series], all_))
-        missing = sum(gap.count for gap in gaps)
-        total = sum(race.trials)
+        if on_trials:
+            on_trials(steps.tally)
         return self._report(
             result,
             started,
-            blocks=(len(visited), sum(block not in ran for block in visited)),
-            trials=(total, total - missing),
-            computed=computed,
+            blocks=steps.blocks_counted(),
+            trials=steps.trials_counted(),
+            computed=steps.computed,
             executor=executor_name,
             workers=workers,
             retries=retries,
@@ -306,41 +393,8 @@ class RolloutRun:
             timing=Timing(seconds=seconds, trials_per_second=computed / seconds if computed else 0.0),
         )
 
-    def _read_known(self) -> _Rows:
-        rows = _Rows(self._question)
-        for candidate in self._question.candidates:
-            for trials, payload in self._store.blocks(candidate.series).items():
-                row = self._question.settings.row
-                if len(payload) != trials.count * row * 4:
-                    raise InternalError(f"block {trials} of series {candidate.series} has {len(payload)} bytes")
-                rows.add(candidate.series, trials, np.frombuffer(payload, dtype="<i4").reshape(trials.count, row))
-        return rows
-
-    def _keep(self, task: RolloutTask, outputs: tuple[TrialRows, ...], rows: _Rows) -> None:
+    def _keep(self, task: RolloutTask, outputs: tuple[TrialRows, ...], steps: RolloutSteps) -> None:
         trials = TrialRange(task.first, task.count)
-        for series, part in zip(task.series, outputs, strict=True):
-            self._store.put_block(series, trials, np.ascontiguousarray(part, dtype="<i4").tobytes())
-            rows.add(series, trials, part)
-
-
-def fail_abandoned_jobs(store: Store) -> None:
-    """Mark the running jobs of this machine whose process is gone: a kill leaves nobody to do it.
-
-    Only the latest jobs are looked at, so that a long history costs nothing.
-    """
-    for job in store.list_jobs(limit=100):
-        if job.state is not JobState.RUNNING:
-            continue
-        host, _, pid = job.owner.rpartition("/")
-        if host == socket.gethostname() and pid.isdigit() and not _is_alive(int(pid)):
-            store.put_job(replace(job, state=JobState.FAILED, message="its process ended", updated=time.time()))
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass  # somebody else's process, alive
-    return True
+        for series, rows in zip(task.series, outputs, strict=True):
+            self._store.put_block(series, trials, payload_of(rows))
+            steps.take(series, trials, rows)

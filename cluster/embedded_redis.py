@@ -47,9 +47,13 @@ class EmbeddedRedis:
     """A share in the server of one data folder, for the length of a `with` block.
 
     Entering raises `InfrastructureError` when no server can be found or started. Leaving never raises.
+
+    Args:
+        safe: have every write on the disk before it is answered, not up to a second later.
     """
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *, safe: bool = False) -> None:
+        self._safe = safe
         self._folder = home / "redis"
         self._users: int | None = None
         self._socket: Path | None = None
@@ -74,7 +78,7 @@ class EmbeddedRedis:
                 users = os.open(self._folder / "users.lock", os.O_RDWR | os.O_CREAT, 0o600)
                 fcntl.flock(users, fcntl.LOCK_SH)
                 try:
-                    self._socket = self._find() or self._start()
+                    self._socket = self._ready(self._find() or self._start())
                 except BaseException:
                     os.close(users)
                     raise
@@ -99,6 +103,33 @@ class EmbeddedRedis:
             log.warning("embedded redis server not stopped: %s", problem)
         finally:
             os.close(users)
+
+    def revive(self) -> bool:
+        """Start the server again if it has died; returns whether it had. For processes that live long.
+
+        Raises:
+            InfrastructureError: it can't be started.
+        """
+        path = self._socket
+        if path is None:
+            return False
+        with contextlib.suppress(OSError):
+            _ask(path, b"PING\r\n")
+            return False
+        try:
+            with _exclusive(self._folder / "start.lock"):
+                if self._child is not None:
+                    self._child.poll()  # so that it does not stay behind as a zombie
+                found = self._find()
+                self._socket = self._ready(found or self._start())
+                return found is None
+        except OSError as error:
+            raise InfrastructureError(f"embedded redis server in {self._folder}: {error}") from error
+
+    def _ready(self, path: Path) -> Path:
+        if self._safe:
+            _ask(path, b"CONFIG SET appendfsync always\r\n")
+        return path
 
     @property
     def _server_lock(self) -> Path:

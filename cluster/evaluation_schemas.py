@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from cluster.book.schemas import BookMatch
-from cluster.schemas import Model, Probabilities
-from engine.decision import CubeAction
+from cluster.schemas import CubeDecision, Model, Probabilities
 from engine.match import CubeOwner
 
 
@@ -42,27 +41,9 @@ class MarketLosers(Model):
     """By roll now ("65"): of 36 replies, those that lose the market; 36 where the roll wins at once."""
 
 
-class CubeReport(Model):
-    """A cube decision, before the roll or about a standing offer. Equities are in units of the cube before the double
-    (EMG in a match) and in the view of the player who decides.
-    """
+class CubeReport(CubeDecision):
+    """A cube decision, before the roll or about a standing offer."""
 
-    action: CubeAction
-    """The right one: `docs/cube.md` has the rules. No two of them hold at once."""
-    verdict: str
-    """The same in words, with the opponent's right answer."""
-    answer: CubeAction | None = None
-    """The opponent's right answer to a double: take, pass or beaver."""
-    redouble: bool = False
-    """Whether the mover owns the cube."""
-    equity_nd: float | None = None
-    """Of rolling without a double; null for an answer to an offer."""
-    equity_dt: float | None = None
-    """Of double and take; null, as the others, where there is none."""
-    equity_dp: float | None = None
-    """Of double and pass."""
-    equity_beaver: float | None = None
-    """Of double and beaver."""
     equity_raccoon: float | None = None
     mwc_nd: float | None = None
     """The same as chances to win the match; null in money play."""

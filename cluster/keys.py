@@ -19,6 +19,9 @@ class KeyType(StrEnum):
     STRING = "string"
     HASH = "hash"
     SORTED_SET = "zset"
+    STREAM = "stream"
+    LIST = "list"
+    SET = "set"
 
 
 @dataclass(frozen=True)
@@ -53,4 +56,19 @@ SERIES = KeyFamily(
 JOB = KeyFamily(PREFIX + "job:{name}", KeyType.HASH, None, "client, coordinator", "the fields of one JobRecord as text")
 JOB_INDEX = KeyFamily(PREFIX + "jobs", KeyType.SORTED_SET, None, "client", "job ids by time of creation")
 
-TABLE = (RESULT, SERIES, JOB, JOB_INDEX)
+QUESTION = KeyFamily(
+    PREFIX + "question:{name}", KeyType.HASH, CACHE_TTL, "API", "by content key: id of its latest job, number of jobs"
+)
+OPEN = KeyFamily(PREFIX + "open", KeyType.SORTED_SET, None, "API, coordinator", "ids of jobs not yet final, by order")
+ORDER = KeyFamily(PREFIX + "order", KeyType.STRING, None, "API", "number of the last submission")
+EVENTS = KeyFamily(
+    PREFIX + "events:{name}", KeyType.STREAM, CACHE_TTL, "API, coordinator", "events of one job, by their number"
+)
+FEED = KeyFamily(PREFIX + "feed", KeyType.STREAM, None, "API, coordinator", "the latest events of all jobs")
+LEASE = KeyFamily(PREFIX + "lease:{name}", KeyType.STRING, 15, "coordinator", "who does a duty that only one may do")
+STATUS = KeyFamily(PREFIX + "status", KeyType.STRING, 60, "coordinator", "what the farm does now, as JSON")
+ASKERS = KeyFamily(PREFIX + "askers:{name}", KeyType.SET, CACHE_TTL, "API", "clients that want the answer of one job")
+PROBE = KeyFamily(PREFIX + "probe", KeyType.STRING, 60, "API", "nothing: written to see whether writing is possible")
+BATCH = KeyFamily(PREFIX + "batch:{name}", KeyType.LIST, CACHE_TTL, "API", "job ids of one batch, in its order")
+
+TABLE = (RESULT, SERIES, JOB, JOB_INDEX, QUESTION, OPEN, ORDER, EVENTS, FEED, LEASE, STATUS, ASKERS, PROBE, BATCH)

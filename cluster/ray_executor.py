@@ -58,11 +58,11 @@ _OBJECT_STORE = 256 * _MEBI
 _OBJECT_STORE_LEAST = 78 * _MEBI  # Ray refuses less
 _READY_TIMEOUT = 90.0
 _CONNECT_TIMEOUT = 3.0
-_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 # Ray's own threads would each keep a heap; and what building a worker needs would stay in it, were the tables not given
 # back one by one (glibc raises this threshold as it goes, unless it is set).
-_ONE_THREAD["MALLOC_ARENA_MAX"] = "2"
-_ONE_THREAD["MALLOC_MMAP_THRESHOLD_"] = str(1 << 17)
+ONE_THREAD["MALLOC_ARENA_MAX"] = "2"
+ONE_THREAD["MALLOC_MMAP_THRESHOLD_"] = str(1 << 17)
 _WORKER_LOST = (
     ray_errors.RayActorError,
     ray_errors.WorkerCrashedError,
@@ -109,7 +109,7 @@ class RayExecutor:
             self._workers = workers or cores()
             _start_local(self._workers)
         else:
-            _join(address)
+            join_cluster(address)
             self._workers = self._check_workers(workers)
         # Weights stay in the object store for as long as a reference lives: only those in use now.
         self._weights: tuple[str, Any] | None = None
@@ -118,7 +118,7 @@ class RayExecutor:
             max_restarts=0,
             max_task_retries=0,
             # A local cluster inherits the variables from us; another one has to be told.
-            runtime_env=None if address is None else {"env_vars": _ONE_THREAD},
+            runtime_env=None if address is None else {"env_vars": ONE_THREAD},
         )
         self._slots = [_Slot() for _ in range(self._workers)]
         for slot in self._slots:
@@ -197,7 +197,7 @@ class RayExecutor:
             try:
                 reply: Reply = ray.get(ref)
             except ray_errors.RayTaskError as error:
-                raise _application_error(error) from error
+                raise application_error(error) from error
             except _WORKER_LOST as error:
                 # Everything behind the oldest unfinished task only waited: it goes back without blame.
                 blamed, *innocent = [in_flight.pop(queued) for queued in slot.queue]
@@ -205,13 +205,13 @@ class RayExecutor:
                 self._kill(slot)
                 kills = blamed.kills + 1
                 if kills >= MAX_ATTEMPTS:
-                    raise TaskQuarantined(blamed.task, kills, _first_line(error)) from error
+                    raise TaskQuarantined(blamed.task, kills, first_line(error)) from error
                 lost.append(_Attempt(blamed.task, kills, alone=True))
                 lost.extend(replace(attempt, alone=True) for attempt in innocent)
                 slot.actor = self._actor_class.remote()
                 return
             except ray_errors.RayError as error:
-                raise InfrastructureError(f"ray: {_first_line(error)}") from error
+                raise InfrastructureError(f"ray: {first_line(error)}") from error
             slot.queue.popleft()
             attempt = in_flight.pop(ref)
             slot.identity = reply.identity
@@ -252,7 +252,7 @@ class RayExecutor:
                     self._kill(checks[ref])
             if problem is None:
                 return
-        raise InfrastructureError(f"ray: a worker can't be started: {_first_line(problem)}") from problem
+        raise InfrastructureError(f"ray: a worker can't be started: {first_line(problem)}") from problem
 
     def _drop_in_flight(self) -> None:
         # A running method can't be interrupted, only its process ended. The next map makes new ones.
@@ -287,7 +287,7 @@ def _start_local(workers: int) -> None:
             os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
         # Ray took its settings from the environment when it was imported; have it look again.
         _ray._raylet.Config.initialize("")
-    with _environment({**_ONE_THREAD, "PYTHONPATH": os.pathsep.join(_import_paths())}):
+    with _environment({**ONE_THREAD, "PYTHONPATH": os.pathsep.join(import_paths())}):
         try:
             _init(
                 address="local",
@@ -297,22 +297,27 @@ def _start_local(workers: int) -> None:
             )
         except Exception as error:
             ray.shutdown()
-            raise InfrastructureError(f"ray can't be started: {_first_line(error)}") from error
+            raise InfrastructureError(f"ray can't be started: {first_line(error)}") from error
 
 
-def _join(address: str) -> None:
+def join_cluster(address: str, **options: Any) -> None:
+    """Connect this process to a cluster.
+
+    Raises:
+        InfrastructureError: it does not answer.
+    """
     host, _, port = address.rpartition(":")
     if host:
         # Ray itself tries for a minute and may end the whole process.
         try:
             socket.create_connection((host, int(port)), timeout=_CONNECT_TIMEOUT).close()
         except (OSError, ValueError, OverflowError) as error:
-            raise InfrastructureError(f"ray at {address}: {_first_line(error)}") from error
+            raise InfrastructureError(f"ray at {address}: {first_line(error)}") from error
     try:
-        _init(address=address)
+        _init(address=address, **options)
     except Exception as error:
         ray.shutdown()
-        raise InfrastructureError(f"ray at {address}: {_first_line(error)}") from error
+        raise InfrastructureError(f"ray at {address}: {first_line(error)}") from error
 
 
 def _init(**options: Any) -> None:
@@ -343,7 +348,7 @@ def _environment(variables: dict[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _import_paths() -> list[str]:
+def import_paths() -> list[str]:
     """The folders this process imports from, without those that every interpreter of this installation has."""
     own = {os.path.realpath(path) for path in sysconfig.get_paths().values()}
     own |= {os.path.join(path, "lib-dynload") for path in own}
@@ -362,10 +367,10 @@ def _object_store_memory() -> int:
     return _OBJECT_STORE
 
 
-def _application_error(error: ray_errors.RayTaskError) -> BaseException:
+def application_error(error: ray_errors.RayTaskError) -> BaseException:
     cause = error.cause
-    return cause if isinstance(cause, BaseException) else InternalError(_first_line(error))
+    return cause if isinstance(cause, BaseException) else InternalError(first_line(error))
 
 
-def _first_line(error: BaseException | None) -> str:
+def first_line(error: BaseException | None) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

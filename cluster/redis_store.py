@@ -20,8 +20,9 @@ from redis.retry import Retry
 from cluster import keys
 from cluster.embedded_redis import EmbeddedRedis
 from cluster.payload import CorruptPayloadError, seal, unseal
+from cluster.scheduling import Priority
 from cluster.settings import Settings, without_password
-from cluster.store import JobKind, JobRecord, JobState, Store, TrialRange
+from cluster.store import JobKind, JobRecord, JobState, TrialRange
 from engine.errors import InfrastructureError, InternalError
 
 log = logging.getLogger(__name__)
@@ -104,7 +105,7 @@ class RedisStore:
 
         def write() -> Any:
             with self._client.pipeline(transaction=True) as pipe:
-                pipe.hsetnx(name, _field_of(trials), seal(payload))
+                pipe.hsetnx(name, field_of(trials), seal(payload))
                 pipe.expire(name, keys.SERIES.ttl)
                 return pipe.execute()[0]
 
@@ -124,7 +125,7 @@ class RedisStore:
 
     def get_job(self, job_id: str) -> JobRecord | None:
         """See `Store`."""
-        return _job_of(self._call(lambda: self._client.hgetall(keys.JOB.key(job_id))))
+        return job_of(self._call(lambda: self._client.hgetall(keys.JOB.key(job_id))))
 
     def list_jobs(self, state: JobState | None = None, limit: int = 100) -> list[JobRecord]:
         """See `Store`."""
@@ -134,7 +135,7 @@ class RedisStore:
             page = self._call(lambda start=start: self._job_page(start))  # type: ignore[misc]
             if not page:
                 break
-            jobs = (_job_of(fields) for fields in page)
+            jobs = (job_of(fields) for fields in page)
             found.extend(job for job in jobs if job is not None and (state is None or job.state is state))
             start += _JOBS_PER_PAGE
         return found[: max(limit, 0)]
@@ -169,7 +170,7 @@ class RedisStore:
 
 
 @contextmanager
-def open_store(settings: Settings) -> Iterator[Store]:
+def open_store(settings: Settings) -> Iterator[RedisStore]:
     """The configured store, checked to answer; with no URL configured on the embedded server, which it starts.
 
     Raises `InfrastructureError` when the server can't be reached or started.
@@ -182,7 +183,7 @@ def open_store(settings: Settings) -> Iterator[Store]:
         yield store
 
 
-def _field_of(trials: TrialRange) -> str:
+def field_of(trials: TrialRange) -> str:
     return f"{trials.first}:{trials.count}"
 
 
@@ -194,7 +195,7 @@ def _range_of(field: bytes) -> TrialRange:
         raise CorruptPayloadError(f"{field!r} is no trial range") from error
 
 
-def _job_of(fields: dict[bytes, bytes]) -> JobRecord | None:
+def job_of(fields: dict[bytes, bytes]) -> JobRecord | None:
     """The record in a hash; None if the hash is missing or holds no job that this version understands."""
     if not fields:
         return None
@@ -207,10 +208,17 @@ def _job_of(fields: dict[bytes, bytes]) -> JobRecord | None:
             request=text["request"],
             created=float(text["created"]),
             updated=float(text["updated"]),
-            message=text["message"],
-            blocks_done=int(text["blocks_done"]),
-            blocks_total=int(text["blocks_total"]),
-            owner=text["owner"],
+            message=text.get("message", ""),
+            blocks_done=int(text.get("blocks_done", 0)),
+            blocks_total=int(text.get("blocks_total", 0)),
+            owner=text.get("owner", ""),
+            key=text.get("key", ""),
+            client=text.get("client", ""),
+            priority=Priority(text.get("priority", Priority.NORMAL)),
+            order=int(text.get("order", 0)),
+            events=int(text.get("events", 0)),
+            code=text.get("code", ""),
+            report=text.get("report", ""),
         )
     except (KeyError, ValueError) as error:
         log.warning("job %s ignored: %s", text.get("id", "without id"), error)

@@ -55,24 +55,31 @@ def make_result(question: RolloutQuestion, tally_of: TallyOf, trials: Sequence[i
             _candidate(question, i, own[i], tally_of((best, i), TrialRange(0, min(trials[i], trials[best]))), i == best)
             for i in order
         ),
-        cube=_decision(question.position, cube, [own[i].equity(0) for i in order]) if decision and cube else None,
+        cube=cube_decision(question.position, cube, [own[i].equity(0) for i in order]) if decision and cube else None,
     )
 
 
-def _decision(position: Position, cube: CubePlay, branches: Sequence[Estimate]) -> CubeRolloutDecision:
-    """The verdict, from no double and (where the player may double) double/take."""
-    asked, match = cube.question(), position.match
-    nd, dt = branches[0], branches[1] if len(branches) > 1 else None
+def equities_of(cube: CubePlay, nd: float, dt: float | None) -> CubeEquities:
+    """What decides about a double, by the means of its branches; `dt` is None where the player may not double."""
+    asked = cube.question()
     passed = beavered = None
     if dt is not None:
         game = asked.game
         passed = asked.equity(int(game.pass_value[0, 0]))
         if game.beavered[0, 0] != NONE and game.unlimited:
             # All cubes are alike: beavered, the opponent owns one that is worth twice as much.
-            beavered = max(game.scale * dt.mean, asked.equity(int(game.drop_value[0, 0])))
-    found = judge(CubeEquities(nd.mean, dt.mean if dt else None, passed, beavered))
-    redouble = match.cube_owner is CubeOwner.MOVER
+            beavered = max(game.scale * dt, asked.equity(int(game.drop_value[0, 0])))
+    return CubeEquities(nd, dt, passed, beavered)
 
+
+def cube_decision(position: Position, cube: CubePlay, branches: Sequence[Estimate]) -> CubeRolloutDecision:
+    """The verdict, from no double and (where the player may double) double/take."""
+    match = position.match
+    nd, dt = branches[0], branches[1] if len(branches) > 1 else None
+    equities = equities_of(cube, nd.mean, dt.mean if dt else None)
+    found = judge(equities)
+    passed = equities.passed
+    redouble = match.cube_owner is CubeOwner.MOVER
     return CubeRolloutDecision(
         action=found.action,
         verdict=in_words(found.action, found.answer, redouble),
@@ -81,9 +88,9 @@ def _decision(position: Position, cube: CubePlay, branches: Sequence[Estimate]) 
         equity_nd=nd.mean,
         equity_dt=dt.mean if dt else None,
         equity_dp=passed,
-        equity_beaver=beavered,
-        se_nd=_finite(nd.se),
-        se_dt=_finite(dt.se) if dt else None,
+        equity_beaver=equities.beavered,
+        se_nd=finite_se(nd.se),
+        se_dt=finite_se(dt.se) if dt else None,
         mwc_nd=mwc_or_none(nd.mean, match, cube.met),
         mwc_dt=mwc_or_none(dt.mean if dt else None, match, cube.met),
         mwc_dp=mwc_or_none(passed, match, cube.met),
@@ -110,20 +117,20 @@ def _candidate(question: RolloutQuestion, i: int, own: Tally, pair: Tally, is_be
         branch=planned.start.branch.value if cube is not None and planned.play is None else None,
         level=question.settings.level,
         equity=equity.mean,
-        se=_finite(equity.se),
+        se=finite_se(equity.se),
         difference=difference.mean,
-        difference_se=_finite(difference.se),
+        difference_se=finite_se(difference.se),
         mwc=mwc,
-        mwc_se=None if slope is None else slope * _finite(equity.se),
+        mwc_se=None if slope is None else slope * finite_se(equity.se),
         probabilities=Probabilities.of([p.mean for p in outcome]),
-        probabilities_se=Probabilities.of([_finite(p.se) for p in outcome]),
+        probabilities_se=Probabilities.of([finite_se(p.se) for p in outcome]),
         trials=own.trials,
         luck=luck.mean,
-        luck_se=_finite(luck.se),
+        luck_se=finite_se(luck.se),
         coefficient=own.coefficient(0),
     )
 
 
-def _finite(se: float) -> float:
+def finite_se(se: float) -> float:
     """One trial has no standard error; JSON has no infinity, and the largest equity is a bound that says as much."""
     return se if se < 3.0 else 3.0

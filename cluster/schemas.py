@@ -111,20 +111,32 @@ class CandidateResult(Model):
     """Of the luck in the variance reduction, fitted to the trials; 1 without luck."""
 
 
-class CubeRolloutDecision(Model):
-    """What a rolled out cube decision comes to, in the view of the player who may double; see `docs/cube.md`."""
+class CubeDecision(Model):
+    """The right action in a cube decision and what decides it, in the view of the player who decides. Equities are in
+    units of the cube before the double (EMG in a match).
+    """
 
     action: CubeAction
+    """The right one: `docs/cube.md` has the rules. No two of them hold at once."""
     verdict: str
-    """The right action in words."""
-    answer: CubeAction | None
-    """The opponent's right answer to a double."""
-    redouble: bool
-    equity_nd: float
-    equity_dt: float | None
-    equity_dp: float | None
-    """Exact: no trial is needed."""
+    """The same in words, with the opponent's right answer."""
+    answer: CubeAction | None = None
+    """The opponent's right answer to a double: take, pass or beaver."""
+    redouble: bool = False
+    """Whether the mover owns the cube."""
+    equity_nd: float | None = None
+    """Of rolling without a double; null for an answer to an offer."""
+    equity_dt: float | None = None
+    """Of double and take; null, as the others, where there is none."""
+    equity_dp: float | None = None
+    """Of double and pass: exact."""
     equity_beaver: float | None = None
+    """Of double and beaver."""
+
+
+class CubeRolloutDecision(CubeDecision):
+    """What a rolled out cube decision comes to, in the view of the player who may double."""
+
     se_nd: float
     se_dt: float | None
     mwc_nd: float | None = None
@@ -246,101 +258,6 @@ class BenchmarkReport(Model):
     seconds: float
 
 
-class LeafSpeed(Model):
-    """Evaluating self-play positions. In all parts, a `ratio` says how many times faster than GNU Backgammon."""
-
-    evaluations_per_s: float
-    """By the main net, of all plays; generating them included."""
-    ratio: float | None = None
-
-
-class PlaysSpeed(Model):
-    """Generating legal plays of self-play positions."""
-
-    after_positions_per_s: float
-
-
-class SearchSpeed(Model):
-    """Ranking all plays of a position."""
-
-    ms_per_position: dict[str, float]
-    """By level (plies counted from 1), the mean over the positions; "4" over every eighth one."""
-    ratio: dict[str, float] | None = None
-
-
-class RolloutSpeed(Model):
-    """Full rollouts of two plays of the problem at 1-ply with variance reduction, both together."""
-
-    trials_per_cpu_s: float
-    ratio: float | None = None
-    cpu_s_to_se_004: float
-    """Processor seconds a play to a standard error of 0.004."""
-    ratio_to_se_004: float | None = None
-
-
-class SelfPlaySpeed(Model):
-    """Self-play; the main net values every play."""
-
-    games_per_s: float
-
-
-class FitSpeed(Model):
-    """Fitting a net as wide as the main net."""
-
-    samples_per_s: float
-
-
-class ScalingSpeed(Model):
-    """Rollouts on Ray."""
-
-    two_workers: float
-    """How many times faster, by the clock, than one worker."""
-
-
-class WorkerMemory(Model):
-    """Of a worker process on Ray that has rolled out positions."""
-
-    worker_mb: float
-    """Resident, in millions of bytes."""
-
-
-class BenchPositionsReport(Model):
-    """What searches and rollouts were measured on."""
-
-    source: str
-    count: int
-    problem: str
-    """XGID of the position that was rolled out."""
-    plays: tuple[str, ...]
-    """The plays that were rolled out; none where no part needed them."""
-    trials: int
-    """Of each play in `rollout`; `scaling` plays fewer."""
-
-
-class BenchReport(Model):
-    """The JSON document of `gammonfarm bench`: medians; a part that was not measured is null."""
-
-    leaf: LeafSpeed | None
-    plays: PlaysSpeed | None
-    search: SearchSpeed | None
-    rollout: RolloutSpeed | None
-    selfplay: SelfPlaySpeed | None
-    fit: FitSpeed | None
-    scaling: ScalingSpeed | None
-    memory: WorkerMemory | None
-    runs: dict[str, tuple[float, ...]]
-    """Every run behind a median, by figure."""
-    gnubg: dict[str, float] | None
-    """GNU Backgammon's figures, where it measured too."""
-    gnubg_version: str | None
-    net: str
-    positions: BenchPositionsReport
-    pinned_core: int | None
-    load_average: float | None
-    """Processes that wanted a core in the last minute of the run."""
-    seconds: float
-
-
 class Service(Model):
     """One thing that `gammonfarm doctor` looked at."""
 
@@ -379,6 +296,8 @@ def parse_request(model: type[M], fields: dict[str, Any]) -> M:
 def _expectation(model: type[Model], field: str, message: str) -> str:
     info = model.model_fields.get(field)
     bounds = {type(m).__name__: m for m in info.metadata} if info else {}
+    if "MultipleOf" in bounds and "Ge" in bounds and "Le" in bounds:
+        return f"a multiple of {bounds['MultipleOf'].multiple_of} from {bounds['Ge'].ge} to {bounds['Le'].le}"
     if "Ge" in bounds and "Le" in bounds:
         return f"a whole number from {bounds['Ge'].ge} to {bounds['Le'].le}"
     if "Gt" in bounds and "Lt" in bounds:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit, urlunsplit
 
 from pydantic import ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -32,6 +32,8 @@ class Settings(BaseSettings):
 
     home: Path
     redis_url: str | None = None
+    redis_password_file: Path | None = None
+    """Holds the password of `redis_url`, so that it need not stand there."""
     ray_address: str | None = None
     mlflow_uri: str | None = None
 
@@ -86,12 +88,29 @@ def load_settings() -> Settings:
     """Read the environment. Raises `InputError` that names the variable; passwords in URLs are never shown."""
     home = data_home()
     try:
-        return Settings(home=home)
+        return _with_password(Settings(home=home))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = str(first["loc"][0])
         shown = without_password(str(first["input"]))
         raise InputError(PREFIX + field.upper(), shown, _EXPECTED.get(field, str(first["msg"]))) from None
+
+
+def _with_password(settings: Settings) -> Settings:
+    file, url = settings.redis_password_file, settings.redis_url
+    if file is None or url is None:
+        return settings
+    try:
+        password = file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "no text"
+        raise InputError(PREFIX + "REDIS_PASSWORD_FILE", file, f"a readable file ({reason})") from error
+    parts = urlsplit(url)
+    if parts.password is not None or not password:
+        raise InputError(PREFIX + "REDIS_PASSWORD_FILE", file, "a password that stands in this file alone")
+    user, at, place = parts.netloc.rpartition("@")
+    netloc = f"{user if at else ''}:{quote(password, safe='')}@{place}"
+    return settings.model_copy(update={"redis_url": urlunsplit(parts._replace(netloc=netloc))})
 
 
 def without_password(url: str) -> str:

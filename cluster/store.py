@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from cluster.payload import CorruptPayloadError, seal, unseal
+from cluster.scheduling import Priority
 from engine.errors import InternalError
 
 log = logging.getLogger(__name__)
@@ -53,7 +54,8 @@ class JobKind(StrEnum):
     """What a job asks for."""
 
     ROLLOUT = "rollout"
-    TRAINING = "training"
+    EVALUATE = "evaluate"
+    TRAIN = "train"
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,18 @@ class JobRecord:
     blocks_done: int = 0
     blocks_total: int = 0
     owner: str = ""
+    key: str = ""
+    """Content key of the question; as the fields below, empty where a command works for itself."""
+    client: str = ""
+    priority: Priority = Priority.NORMAL
+    order: int = 0
+    """Number of the submission, rising."""
+    events: int = 0
+    """Number of the last event."""
+    code: str = ""
+    """What kind of failure ended it."""
+    report: str = ""
+    """Provenance and timing of the answer, as JSON."""
 
 
 class Store(Protocol):

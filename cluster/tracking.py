@@ -1,7 +1,9 @@
-"""What a rollout or a match leaves in MLflow."""
+"""What a rollout, a deep analysis or a match leaves in MLflow."""
 
 from __future__ import annotations
 
+from cluster.deep.planner import DeepQuestion
+from cluster.deep.schemas import DeepReport
 from cluster.match import MatchQuestion
 from cluster.match_schemas import MatchReport
 from cluster.planner import RolloutQuestion
@@ -11,6 +13,7 @@ from training.tracking import TrackedRun, start_run
 from workers.tasks import GnubgOpponent
 
 EXPERIMENT = "gammonfarm rollouts"
+DEEP_EXPERIMENT = "gammonfarm deep analyses"
 MATCH_EXPERIMENT = "gammonfarm matches"
 
 
@@ -49,6 +52,44 @@ def track_rollout(settings: Settings, request: RolloutRequest, question: Rollout
     """Begin the record of a rollout."""
     params = request.model_dump() | {"net": question.net, "plays": len(question.candidates)}
     return TrackedRollout(start_run(settings.tracking_uri, EXPERIMENT, question.key[:12], params))
+
+
+class TrackedDeep:
+    """The record of one deep analysis under way."""
+
+    def __init__(self, run: TrackedRun) -> None:
+        self._run = run
+
+    def finished(self, report: DeepReport) -> str | None:
+        """Record the answer; returns the run's id."""
+        result, provenance = report.result, report.provenance
+        for step, c in enumerate(result.candidates):
+            values = {"equity": c.equity, "difference": c.difference, "margin": c.margin, "gap": c.gap}
+            self._run.metrics(values | {"search": c.search_equity, "simulation": c.simulation_equity}, step)
+        timing = report.timing
+        self._run.metrics({"seconds": timing.seconds, "trials_per_second": timing.trials_per_second})
+        self._run.tags(
+            {
+                "key": provenance.key,
+                "jobs": ", ".join(provenance.jobs),
+                "plays": ", ".join(c.play or c.branch or "before the roll" for c in result.candidates),
+                "playable": str(sum(c.playable for c in result.candidates)),
+                "halves": "agree" if result.halves_agree else "differ by more than chance allows",
+                "executor": f"{provenance.executor} x {provenance.workers}",
+                **{f"version.{name}": version for name, version in provenance.versions.items()},
+            }
+        )
+        return self._run.finish()
+
+    def failed(self) -> None:
+        """Record that there is no answer."""
+        self._run.finish(ok=False)
+
+
+def track_deep(settings: Settings, question: DeepQuestion) -> TrackedDeep:
+    """Begin the record of a deep analysis."""
+    params = question.request.model_dump() | {"net": question.halves[0].net, "plays": len(question.candidates)}
+    return TrackedDeep(start_run(settings.tracking_uri, DEEP_EXPERIMENT, question.key[:12], params))
 
 
 class TrackedMatch:

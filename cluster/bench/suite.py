@@ -23,7 +23,7 @@ from cluster.bench.engine import (
 )
 from cluster.bench.measure import Effort, Figure, load_average, pinned
 from cluster.bench.positions import BenchPositions
-from cluster.schemas import (
+from cluster.bench.schemas import (
     BenchPositionsReport,
     BenchReport,
     FitSpeed,

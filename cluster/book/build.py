@@ -18,8 +18,8 @@ from cluster.book.schemas import BookBuildReport, BookIdentity, EntryQuestion, V
 from cluster.book.simulation import Simulator
 from cluster.book.stakes import stakes_of
 from cluster.book.tree import in_order, openings, replies
-from cluster.coordinator import Progress
 from cluster.filters import load_filter
+from cluster.rollout_progress import Progress
 from engine.bearoff import VERSION as BEAROFF_VERSION
 from engine.evaluator import Nets
 from engine.rollout import RESULT_VERSION

@@ -56,7 +56,7 @@ def _book(one: BookComparison) -> Iterator[str]:
         (_opening(entry) for entry in one.openings),
     )
     for table in one.tables:
-        yield from _table(table)
+        yield from _table(table, bool(info.identity.cube))
     if one.named:
         yield "Plays that the manual names:\n"
         yield _grid(("roll", "play", "rank here", "loses", "standing"), (_named(play) for play in one.named))
@@ -74,11 +74,12 @@ def _opening(entry: BookEntry) -> Sequence[str]:
     )
 
 
-def _table(table: TableComparison) -> Iterator[str]:
+def _table(table: TableComparison, with_cube: bool) -> Iterator[str]:
     good = sum(roll.good for roll in table.rolls)
     sides = ", ".join(f"{count} {side}" for side, count in table.sides.items() if count)
     yield f"### Beside {table.name}\n"
-    yield f"{table.source} ({table.units}).\n"
+    note = " With the cube values and losses are larger than without it, as here." if _differs(table, with_cube) else ""
+    yield f"{table.source} ({table.units}).{note}\n"
     yield (
         f"Of {len(table.rolls)} rolls, its best play is ours or loses at most 0.01 here in **{good}**. "
         f"By roll: {sides}."
@@ -93,6 +94,10 @@ def _table(table: TableComparison) -> Iterator[str]:
         ("roll", "ours", "theirs", "theirs loses here", "ours loses there", "value here", "there", "our bars say"),
         (_roll(roll) for roll in table.rolls),
     )
+
+
+def _differs(table: TableComparison, with_cube: bool) -> bool:
+    return "with the cube" in table.units and not with_cube
 
 
 def _roll(roll: RollComparison) -> Sequence[str]:

@@ -12,7 +12,7 @@ import typer
 from cluster.cli.options import JsonOption, NetOption, chosen_nets, print_json
 
 if TYPE_CHECKING:
-    from cluster.schemas import BenchReport
+    from cluster.bench.schemas import BenchReport
 
 
 class BenchPart(enum.Enum):
@@ -25,6 +25,7 @@ class BenchPart(enum.Enum):
     SELF_PLAY = "selfplay"
     FIT = "fit"
     SCALING = "scaling"
+    FARM = "farm"
     ALL = "all"
 
 
@@ -65,10 +66,14 @@ def bench(
     pin: Annotated[
         int | None, typer.Option("--pin", metavar="CORE", help="Stay on this core, except for scaling.")
     ] = None,
+    blocks: Annotated[
+        int, typer.Option("--blocks", metavar="N", min=1, help="For farm: blocks of 1,000 simulated workers.")
+    ] = 20_000,
     net: NetOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Measure how fast this machine is: PART is leaf, plays, search, rollout, selfplay, fit, scaling or all.
+    """Measure how fast this machine is: PART is leaf, plays, search, rollout, selfplay, fit, scaling or all; or farm,
+    which is not among all: what the coordinator of a farm costs.
 
     Figures are medians of repeated runs, those of one core by processor time.
     A part takes at most 45 seconds where the machine is free.
@@ -79,6 +84,9 @@ def bench(
     from cluster.filters import DEFAULT_FILTER, load_filter
     from workers.gnubg import find_gnubg
 
+    if part is BenchPart.FARM:
+        _bench_farm(blocks, json)
+        return
     Effort(repeats)  # says what is wrong before anything is measured
     options = BenchOptions(
         parts=tuple(Part) if part is BenchPart.ALL else (Part(part.value),),
@@ -93,6 +101,24 @@ def bench(
         print_json(report)
     else:
         _show(report)
+
+
+def _bench_farm(blocks: int, json: bool) -> None:
+    from cluster.bench.farm import simulate
+    from cluster.cli.render import stdout_console
+
+    report = simulate(blocks=blocks)
+    if json:
+        print_json(report)
+        return
+    for line in (
+        f"{report.blocks:,} blocks of {report.block_seconds:.2f} s by {report.workers:,} simulated workers,"
+        f" {report.jobs:,} jobs, workers busy {100 * report.utilisation:.1f} % of the time",
+        f"coordinator {report.coordinator_ms_per_block:.3f} ms a block ({100 * report.cost:.3f} % of the block),"
+        f" {report.blocks_per_s:,.0f} blocks/s at most",
+        f"memory {', '.join(f'{mb:.0f}' for mb in report.memory_mb)} MB; {report.seconds:.0f} s in all",
+    ):
+        stdout_console().print(line, markup=False)
 
 
 def _show(report: BenchReport) -> None:

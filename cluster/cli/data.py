@@ -53,20 +53,26 @@ def evaluate(
     offer stands the right answer.
     """
     from cluster.answers import EvaluationOptions, evaluate_position
-    from cluster.cli import render
+    from cluster.cli import remote, render
     from cluster.cli.render_evaluation import show_evaluation
     from cluster.cube_answers import cube_case
     from cluster.filters import load_filter
     from engine.bearoff import check_two_sided
     from engine.errors import InputError
+    from engine.ids import parse_position
 
     if top < 0:
         raise InputError("top", top, "0 or a number of plays")
     check_two_sided(bearoff_checkers)
-    nets = chosen_nets(net, rules)
-    options = EvaluationOptions(level, rules, cubeless, cube_case(cube) if cube else None, met, efficiency)
-    databases = partial(render.open_databases_live, bearoff_checkers)
-    parsed, report = evaluate_position(position, options, nets, load_filter(filter), databases)
+    if remote.farm_is_named():
+        fields = {"position": position, "level": level, "rules": rules, "cube": cube, "cubeless": cubeless}
+        report = remote.evaluate(fields | {"met": met, "efficiency": efficiency, "filter": filter}, net)
+        parsed = parse_position(position)
+    else:
+        nets = chosen_nets(net, rules)
+        options = EvaluationOptions(level, rules, cubeless, cube_case(cube) if cube else None, met, efficiency)
+        databases = partial(render.open_databases_live, bearoff_checkers)
+        parsed, report = evaluate_position(position, options, nets, load_filter(filter), databases)
     if book is not None:
         from cluster.book.library import find_book, match_position
 

@@ -15,7 +15,22 @@ from typing import Any
 
 import typer
 
-from cluster.cli import bench, benchmark, book, daily, data, match, met, nets, records, rollout, train
+from cluster.cli import (
+    bench,
+    benchmark,
+    book,
+    daily,
+    data,
+    deep,
+    jobs,
+    match,
+    met,
+    nets,
+    records,
+    rollout,
+    serve,
+    train,
+)
 from engine.errors import GammonfarmError
 
 app = typer.Typer(
@@ -26,6 +41,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("rollout")(rollout.rollout)
+app.command("deep")(deep.deep)
 app.command("evaluate")(data.evaluate)
 app.command("perft")(data.perft)
 app.command("convert")(records.convert)
@@ -39,6 +55,11 @@ app.command("daily")(daily.daily)
 app.command("bench")(bench.bench)
 app.command("train")(train.train)
 app.add_typer(nets.nets)
+app.command("serve")(serve.serve)
+app.command("worker")(serve.worker)
+app.add_typer(jobs.jobs)
+app.command("status")(jobs.status)
+app.add_typer(serve.tokens)
 app.command("doctor")(data.doctor)
 
 

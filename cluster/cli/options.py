@@ -148,3 +148,9 @@ def warn_about_match(length: int) -> None:
     """Say that values don't look at the match score."""
     if length:
         log.warning("values are cubeless money equities: the score and the cube are not looked at")
+
+
+def is_given(context: typer.Context, name: str) -> bool:
+    """Whether an option stands on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"

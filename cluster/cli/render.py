@@ -10,15 +10,17 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, Tex
 from rich.table import Table
 from rich.text import Text
 
-from cluster import coordinator
+from cluster import rollout_progress
 from cluster.planner import RolloutQuestion, blocks_of
 from cluster.schemas import (
     BenchmarkReport,
     ConversionReport,
+    CubeRolloutDecision,
     DoctorReport,
     PerftReport,
     Probabilities,
     RolloutReport,
+    Timing,
 )
 from engine.bearoff import TWO_SIDED_CHECKERS, Bearoff, open_databases
 from engine.display import board_text
@@ -27,7 +29,7 @@ from engine.stopping import StopReason
 
 OUTCOME_HEADS = ("win", "win g", "win bg", "lose g", "lose bg")
 _CHANCES = tuple(f"{head} %" for head in OUTCOME_HEADS)
-_BRANCHES = {"no_double": "no double", "double_take": "double/take"}
+BRANCHES = {"no_double": "no double", "double_take": "double/take"}
 _WIDTH_WHEN_PIPED = 120
 _STOPPED = {
     StopReason.CONFIDENCE: "stopped early: the best play is the best with the confidence asked for",
@@ -78,7 +80,7 @@ def show_rollout(report: RolloutReport) -> None:
     table = plain_table("play" if result.cube is None else "cube action", "level", *heads, *_CHANCES, "trials")
     for c in result.candidates:
         table.add_row(
-            c.play or _BRANCHES.get(c.branch or "", "before the roll"),
+            c.play or BRANCHES.get(c.branch or "", "before the roll"),
             f"{c.level}-ply",
             f"{c.equity:+.4f}",
             *([f"{100 * (c.mwc or 0.0):.2f}"] if match else []),
@@ -95,26 +97,36 @@ def show_rollout(report: RolloutReport) -> None:
     out = stdout_console()
     out.print(table)
     if cube is not None:
-        out.print(f"\nright: {cube.verdict}", markup=False)
-        losses = {
-            "no double": cube.loss_no_double,
-            "double": cube.loss_double,
-            "take": cube.loss_take,
-            "pass": cube.loss_pass,
-        }
-        wrong = [f"{name} {loss:.4f}" for name, loss in losses.items() if loss]
-        if wrong:
-            out.print(f"losses: {', '.join(wrong)}", markup=False)
+        show_verdict(out, cube)
     if result.stop is not StopReason.TRIALS:
         out.print(f"\n{_STOPPED[result.stop]}", markup=False)
     p = report.provenance
     cached = f"{p.blocks_from_cache} of {p.blocks} blocks from the cache"
     if p.blocks_from_cache == p.blocks:
         cached = f"all {p.blocks} blocks from the cache"
-    workers = f"{p.workers} {p.executor} worker{'s' if p.workers != 1 else ''}" if p.workers else "no workers needed"
-    rate = f", {report.timing.trials_per_second:,.0f} trials/s" if report.timing.trials_per_second else ""
     out.print(f"\nnet {p.net}, seed {p.seed}, {scale_text(result.cubeful, result.met)}", markup=False)
-    out.print(f"{cached}, {workers}, {report.timing.seconds:.1f} s{rate}", markup=False)
+    out.print(f"{cached}, {effort(p.workers, p.executor, report.timing)}", markup=False)
+
+
+def show_verdict(out: Console, cube: CubeRolloutDecision) -> None:
+    """The right action of a rolled out cube decision, and what the others lose."""
+    out.print(f"\nright: {cube.verdict}", markup=False)
+    losses = {
+        "no double": cube.loss_no_double,
+        "double": cube.loss_double,
+        "take": cube.loss_take,
+        "pass": cube.loss_pass,
+    }
+    wrong = [f"{name} {loss:.4f}" for name, loss in losses.items() if loss]
+    if wrong:
+        out.print(f"losses: {', '.join(wrong)}", markup=False)
+
+
+def effort(workers: int, executor: str, timing: Timing) -> str:
+    """Who computed an answer, and how long it took."""
+    who = f"{workers} {executor} worker{'s' if workers != 1 else ''}" if workers else "no workers needed"
+    rate = f", {timing.trials_per_second:,.0f} trials/s" if timing.trials_per_second else ""
+    return f"{who}, {timing.seconds:.1f} s{rate}"
 
 
 class _Rate(ProgressColumn):
@@ -161,7 +173,7 @@ class RolloutProgress:
     ) -> None:
         self._progress.stop()
 
-    def update(self, progress: coordinator.Progress) -> None:
+    def update(self, progress: rollout_progress.Progress) -> None:
         """Show where the rollout stands."""
         if self._started_from is None:
             self._started_from = progress.trials_done
@@ -175,7 +187,7 @@ class RolloutProgress:
             waiting="starting workers (the first run compiles the kernels)" if going_on else "",
         )
 
-    def _error(self, progress: coordinator.Progress) -> str:
+    def _error(self, progress: rollout_progress.Progress) -> str:
         tally = progress.tally
         if tally.trials < 2:
             return ""

@@ -21,6 +21,7 @@ from cluster.cli.options import (
     WorkersOption,
     check_workers,
     chosen_nets,
+    is_given,
     make_executor,
     print_json,
     warn_about_match,
@@ -94,7 +95,7 @@ def rollout(
 
     Finished blocks are kept: the same command again answers from the cache, more --trials only adds what is missing.
     """
-    from cluster.cli import render
+    from cluster.cli import remote, render
     from cluster.coordinator import RolloutRun
     from cluster.planner import plan
     from cluster.presets import load_preset
@@ -103,10 +104,11 @@ def rollout(
     from cluster.settings import load_settings
     from cluster.tracking import track_rollout
     from engine.evaluator import Evaluator
+    from engine.ids import parse_position
 
     check_workers(workers)
     preset_settings = load_preset(preset).settings() if preset else {}
-    named = {name: value for name, value in preset_settings.items() if not _is_given(context, name)}
+    named = {name: value for name, value in preset_settings.items() if not is_given(context, name)}
     request = parse_request(
         RolloutRequest,
         {
@@ -132,6 +134,14 @@ def rollout(
         }
         | named,
     )
+    if remote.farm_is_named() and executor is not ExecutorName.INLINE:
+        report = remote.roll_out(request, net)
+        if json:
+            print_json(report)
+        else:
+            render.show_board(parse_position(position))
+            render.show_rollout(report)
+        return
     settings = load_settings()
     chosen = chosen_nets(net, rules)
     question = plan(request, Evaluator(chosen))
@@ -162,9 +172,3 @@ def rollout(
         else:
             render.show_rollout(report)
         tracked.finished(report)
-
-
-def _is_given(context: typer.Context, name: str) -> bool:
-    """Whether an option stands on the command line."""
-    source = context.get_parameter_source(name)
-    return source is not None and source.name != "DEFAULT"

@@ -107,6 +107,7 @@ def train(
 
     --resume goes on where a run stopped, to the same bits; neither workers nor threads change them.
     """
+    from cluster.cli import remote
     from cluster.nets import resolve_net
     from engine.errors import InputError
     from training.recipe import DistillRecipe, load_recipe
@@ -114,6 +115,14 @@ def train(
     check_workers(workers)
     if threads < 1:
         raise InputError("threads", threads, "a whole number of at least 1")
+    if remote.farm_is_named() and not inline:
+        local = {"folder": folder, "resume": resume, "stage": stage, "benchmark": benchmark, "champion": champion}
+        result = remote.train(recipe, local | {"teacher": teacher, "workers": workers})
+        if json:
+            print_json(result)
+        else:
+            print(f"net {result.net}, {result.generations} generations, {result.games:,} games")
+        return
     loaded = load_recipe(recipe)
     where = _Where(workers, inline, threads, device)
     if isinstance(loaded, DistillRecipe):

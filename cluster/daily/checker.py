@@ -17,9 +17,9 @@ from cluster.book.entry import Entry, Spot
 from cluster.book.recipe import BookRecipe, DepthPart
 from cluster.book.schemas import BookPlay, EntryQuestion, Verdict
 from cluster.book.simulation import Simulator
-from cluster.coordinator import Progress
 from cluster.daily.games import DailyQuestion, positions
 from cluster.daily.schemas import DailyProblem
+from cluster.rollout_progress import Progress
 from engine.analysis.comparison import Candidate, Setting, reasons
 from engine.analysis.explanation import play_sentence
 from engine.analysis.language import Language

@@ -100,7 +100,9 @@ def is_clear(equities: CubeEquities, wanted: CubeAction) -> bool:
 def has_clear_answer(result: RolloutResult, wanted: CubeAction) -> bool:
     """Whether the rollout gives the action as well, beyond its errors."""
     cube = result.cube
-    if cube is None or cube.action is not wanted or cube.equity_dt is None or cube.equity_dp is None:
+    if cube is None or cube.action is not wanted:
+        return False
+    if cube.equity_nd is None or cube.equity_dt is None or cube.equity_dp is None:
         return False
     passes = cube.equity_dp < cube.equity_dt
     double = min(cube.equity_dt, cube.equity_dp)

@@ -122,10 +122,14 @@ def _answer(problem: DailyProblem) -> list[str]:
         lines.append(f"  {play.play:<26} {play.equity:+.4f}  {play.difference:+.4f}{error}")
     cube = problem.cube
     if cube is not None:
-        lines.append(f"  no double    {cube.equity_nd:+.4f} ± {1.96 * cube.se_nd:.4f}")
-        if cube.equity_dt is not None and cube.se_dt is not None and cube.equity_dp is not None:
-            lines.append(f"  double, take {cube.equity_dt:+.4f} ± {1.96 * cube.se_dt:.4f}")
-            lines.append(f"  double, pass {cube.equity_dp:+.4f}")
+        rows = (
+            ("no double", cube.equity_nd, cube.se_nd),
+            ("double, take", cube.equity_dt, cube.se_dt),
+            ("double, pass", cube.equity_dp, None),
+        )
+        for name, equity, se in rows:
+            error = f" ± {1.96 * se:.4f}" if se is not None else ""
+            lines += [f"  {name:<12} {equity:+.4f}{error}"] if equity is not None else []
     return lines
 
 

@@ -18,12 +18,12 @@ from dataclasses import replace
 from engine.board import flip, make_board
 from engine.errors import InputError
 from engine.match import DEFAULT_CUBE_CAP, MAX_POINTS, CubeOwner, MatchState
+from engine.notation import Spoken
 from engine.position import Player, Position
 from engine.records.builder import build
 from engine.records.encoding import MOST_BYTES, check_size
 from engine.records.found import FoundCube, FoundGame, FoundMatch, FoundPlay
 from engine.records.header import date_of
-from engine.records.plays import Spoken
 from engine.records.record import (
     About,
     Action,

@@ -13,11 +13,11 @@ from itertools import pairwise
 
 from engine.board import Board
 from engine.errors import InputError
-from engine.match import MatchState
-from engine.notation import NO_PLAY
+from engine.match import MAX_POINTS, MatchState
+from engine.notation import NO_PLAY, Spoken
 from engine.position import Offer, Player, Position
 from engine.records.found import FoundCube, FoundGame, FoundMatch, FoundPlay, FoundTurn
-from engine.records.plays import Resolved, Spoken, resolve, resolve_board
+from engine.records.plays import Resolved, resolve, resolve_board
 from engine.records.record import (
     Action,
     CubeTurn,
@@ -34,6 +34,9 @@ from engine.records.record import (
 from engine.records.table import Table, after_cube, after_play, opening, turned_to
 
 MOST_GAMES = 100_000
+MOST_CANDIDATES = 300_000
+"""Plays in all analyses of a record; a long analysed match has some twenty thousand."""
+MOST_TURNS_IN_ALL = 100_000
 MOST_TURNS = 5000
 """Of one game; the longest game known has a few hundred."""
 
@@ -46,6 +49,12 @@ def build(found: FoundMatch) -> MatchRecord:
     """
     if len(found.games) > MOST_GAMES or any(len(game.turns) > MOST_TURNS for game in found.games):
         raise InputError("record", len(found.games), f"at most {MOST_GAMES} games of {MOST_TURNS} turns")
+    turns = [turn for game in found.games for turn in game.turns]
+    if len(turns) > MOST_TURNS_IN_ALL:
+        raise InputError("record", f"{len(turns)} turns", f"at most {MOST_TURNS_IN_ALL}; split the file")
+    candidates = sum(len(turn.spoken_candidates) for turn in turns if isinstance(turn, FoundPlay))
+    if candidates > MOST_CANDIDATES:
+        raise InputError("record", f"{candidates} analysed plays", f"at most {MOST_CANDIDATES}; split the file")
     match = found.match
     if match.is_money and not found.beaver_known and any(map(_has_beaver, found.games)):
         match = replace(match, beaver=True)
@@ -71,8 +80,11 @@ def _build_games(found: FoundMatch, match: MatchState) -> tuple[list[GameRecord]
     score = (0, 0)
     for index, told in enumerate(found.games):
         number = told.number if told.number is not None else index + 1
-        score = told.score if told.score is not None else score
-        following = found.games[index + 1].score if index + 1 < len(found.games) else None
+        if told.score is not None and all(0 <= points <= MAX_POINTS for points in told.score):
+            score = told.score
+        following = None
+        if told.start is None and index + 1 < len(found.games) and found.games[index + 1].start is None:
+            following = found.games[index + 1].score
         maker = _GameMaker(match, told, number, score, following, crawford_over)
         game = maker.make()
         games.append(game)
@@ -198,6 +210,9 @@ class _GameMaker:
         if stays and not found.recorded and found is self.told.turns[-1]:
             # A roll without a play at the end of a game that was given up then: nothing was played.
             resolved, unsaid = None, True
+        if resolved is not None and found.dice is None and resolved.play == NO_PLAY:
+            self._note(Problem.IGNORED, "a turn without dice and without a play", turn_after=1)
+            return resolved.after
         if resolved is None and not unsaid:
             self._note(Problem.CUT, f"{found.recorded or 'this play'!r} can't be carried out", turn_after=1)
             return None
@@ -249,7 +264,7 @@ class _GameMaker:
     def _told_result(self) -> GameResult | None:
         """What the source says, or what the score of the next game tells."""
         told = self.told
-        winner, points = told.winner, told.points
+        winner, points = told.winner, told.points or None
         if self._following is not None and (winner is None or points is None):
             gained = tuple(after - before for before, after in zip(self._game.score, self._following, strict=True))
             if winner is None and sum(gain > 0 for gain in gained) == 1 and min(gained) == 0:

@@ -7,8 +7,11 @@ import re
 
 from engine.errors import InputError
 
-MOST_BYTES = 64 << 20
+MOST_BYTES = 32 << 20
 """Of one file, also unpacked. The largest real record, a long analysed match, has a few megabytes."""
+MOST_LINES = 500_000
+MOST_LETTERS = 20_000
+"""Of one line; longer ones say nothing and are read as empty, because patterns may take quadratic time."""
 
 _TEXT = re.compile(
     r"(utf-?(8|16)|(windows-|cp)-?[0-9]{3,4}|iso-?8859-[0-9]{1,2}|latin-?1|koi8-?[ru]|shift-?jis|euc-?jp|big5|gbk)"
@@ -57,6 +60,18 @@ def decode_as(data: bytes, name: str) -> tuple[str, str]:
         return _lines(data.decode(wanted)), wanted
     except (LookupError, UnicodeError):
         return decode(data)
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text.
+
+    Raises:
+        InputError: more than any record has.
+    """
+    lines = text.split("\n", MOST_LINES)
+    if len(lines) > MOST_LINES:
+        raise InputError("file", f"more than {MOST_LINES} lines", f"at most {MOST_LINES} lines")
+    return [line if len(line) <= MOST_LETTERS else "" for line in lines]
 
 
 def _lines(text: str) -> str:

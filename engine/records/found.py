@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 
 from engine.board import Board, flip, make_board
 from engine.match import CubeOwner, MatchState
+from engine.notation import Spoken
 from engine.position import Player, Position
-from engine.records.plays import Spoken
 from engine.records.record import About, Action, CubeAnalysis, Ending, Note, PlayAnalysis, Source
 
 
@@ -117,6 +117,8 @@ class SetUp:
             score=score if first else (score[1], score[0]),
             cube_value=self.cube,
             cube_owner=owner,
+            # Not all formats know caps: a cube above it shows that there was none.
+            cube_cap=match.cube_cap if self.cube <= match.cube_cap else 2 * self.cube,
             crawford=crawford and match.length > 1 and max(score) == match.length - 1,
         )
         return Position(board if first else flip(board), state, self.dice, self.player)

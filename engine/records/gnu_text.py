@@ -18,11 +18,13 @@ from dataclasses import replace
 
 from engine.errors import InputError
 from engine.match import MAX_POINTS, MatchState
+from engine.notation import Spoken
 from engine.position import Player
 from engine.records.builder import build
+from engine.records.encoding import lines_of
 from engine.records.found import FoundCube, FoundGame, FoundMatch, FoundPlay
 from engine.records.header import date_of
-from engine.records.plays import Spoken, read_spoken
+from engine.records.plays import read_spoken
 from engine.records.record import (
     Action,
     Candidate,
@@ -58,7 +60,7 @@ _MOST_LINE = 400
 
 def looks_like_gnu_text(text: str) -> bool:
     """Whether a text has the words of GNU Backgammon's export."""
-    return "Move number " in text and any(_SCORE.fullmatch(line) for line in text.splitlines())
+    return "Move number " in text and any(len(line) <= _MOST_LINE and _SCORE.fullmatch(line) for line in lines_of(text))
 
 
 def read_gnu_text(text: str, encoding: str = "") -> MatchRecord:
@@ -70,7 +72,7 @@ def read_gnu_text(text: str, encoding: str = "") -> MatchRecord:
     found = FoundMatch(Source(RecordFormat.GNU_TEXT, PROGRAM, encoding))
     found.jacoby_known = found.beaver_known = False
     reader: _GameReader | None = None
-    for line in text.splitlines():
+    for line in lines_of(text):
         if len(line) > _MOST_LINE:
             continue
         score = _SCORE.fullmatch(line)

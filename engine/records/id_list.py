@@ -15,6 +15,7 @@ from engine.ids import parse_position
 from engine.match import MatchState
 from engine.position import Position
 from engine.records.builder import MOST_GAMES, build
+from engine.records.encoding import lines_of
 from engine.records.found import FoundGame, FoundMatch
 from engine.records.record import MatchRecord, Note, Problem, RecordFormat, Source
 from engine.records.replay import decisions
@@ -29,7 +30,7 @@ _HEAD = re.compile(rf"\s*[\"'`]?(?:XGID=|[-A-Pa-p]{{26}}:|{_GNU}(?:[\"'`\s]|$))"
 
 def looks_like_ids(text: str) -> bool:
     """Whether all lines that say anything begin like an ID, or at least the first one and most others."""
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    lines = [line for line in lines_of(text) if line.strip() and not line.lstrip().startswith("#")]
     heads = sum(_HEAD.match(line) is not None for line in lines)
     return bool(lines) and _HEAD.match(lines[0]) is not None and heads * 2 > len(lines)
 
@@ -41,7 +42,7 @@ def read_ids(text: str, encoding: str = "") -> MatchRecord:
         InputError: not one position in it, or more than a record holds.
     """
     found = FoundMatch(Source(RecordFormat.XGID, "", encoding))
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(lines_of(text), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         told = _ID.fullmatch(line)

@@ -18,11 +18,12 @@ import typing
 from dataclasses import replace
 from typing import Any
 
-from engine.errors import InputError
+from engine.errors import GammonfarmError, InputError
 from engine.match import MatchState
 from engine.position import Player, Position
 from engine.records.encoding import decode
 from engine.records.record import Action, CubeTurn, GameRecord, MatchRecord, Play
+from engine.records.replay import game_decisions
 from engine.records.table import with_options
 from engine.rules import INTERNATIONAL, RuleSet, rule_set
 from engine.xgid import format_xgid, parse_xgid
@@ -59,7 +60,10 @@ def read_json(data: bytes) -> MatchRecord:
     fields = {name: value for name, value in document.items() if name not in ("format", "version")}
     record = _dataclass(MatchRecord, fields, "record")
     assert isinstance(record, MatchRecord)
-    return replace(record, games=tuple(_with_options(game, record.match) for game in record.games))
+    games = tuple(_with_options(game, record.match) for game in record.games)
+    for place, game in enumerate(games):
+        _follow(record.match, game, f"record.games[{place}]")
+    return replace(record, games=games)
 
 
 def _refuse(constant: str) -> float:
@@ -68,6 +72,19 @@ def _refuse(constant: str) -> float:
 
 def _with_options(game: GameRecord, match: MatchState) -> GameRecord:
     return game if game.start is None else replace(game, start=with_options(game.start, match))
+
+
+def _follow(match: MatchState, game: GameRecord, where: str) -> None:
+    """Records promise that they can be followed."""
+    if game.result is not None and game.result.points < 1:
+        raise InputError(f"{where}.result.points", game.result.points, "at least 1")
+    if min(game.number, *game.score) < 0:
+        raise InputError(where, f"number {game.number}, score {game.score}", "no negative number")
+    try:
+        for _ in game_decisions(match, game):
+            pass
+    except GammonfarmError as error:
+        raise InputError(where, str(error), "a game that can be followed") from None
 
 
 def _object(value: Any) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from engine.errors import InputError
 from engine.match import DEFAULT_CUBE_CAP, MAX_POINTS, MatchState
 from engine.position import Player
 from engine.records.builder import build
+from engine.records.encoding import lines_of
 from engine.records.found import FoundCube, FoundGame, FoundMatch, FoundPlay, FoundTurn
 from engine.records.header import date_of, rules_of, switched_on
 from engine.records.mat_rows import Cell, Row, Word, border, is_numbered, read_row
@@ -32,7 +33,7 @@ from engine.records.record import About, Action, MatchRecord, Note, Problem, Rec
 COMMENT_FIELD = "Comment"
 """`; [Comment 3.12 "text"]` is about turn 12 of game 3, `3.0` about the game, `0.0` about the match."""
 
-_HEADER = re.compile(r"\s*;\s*\[\s*([^\"\]]*?)\s*\"(.*)\"\s*\]\s*")
+_HEADER = re.compile(r"\s{0,20};\s{0,20}\[\s{0,20}([^\"\]]{0,60}?)\s{0,20}\"(.*)\"\s{0,20}\]\s*")
 _LENGTH = re.compile(r"\s*(\d{1,5})\s*-?\s*points?\s+match\b.*", re.IGNORECASE | re.ASCII)
 _MONEY = re.compile(r"\s*(?:money|unlimited)\s+(?:session|game|match).*", re.IGNORECASE)
 _GAME = re.compile(r"\s*game\s+(\d{1,4})\b.*", re.IGNORECASE | re.ASCII)
@@ -46,6 +47,7 @@ _ACTIONS = {
     Word.TAKE: Action.TAKE,
     Word.DROP: Action.PASS,
 }
+_MOST_LINE = 400
 _OFFERS = (Word.DOUBLE, Word.BEAVER, Word.RACCOON)
 
 
@@ -64,7 +66,7 @@ class _Text:
 
 def looks_like_mat(text: str) -> bool:
     """Whether a text holds lines that only match texts have."""
-    lines = text.splitlines()
+    lines = lines_of(text)
     if any(_LENGTH.fullmatch(line) for line in lines):
         return True
     rows = [read_row(line, False) for line in lines if is_numbered(line)]
@@ -83,7 +85,7 @@ def read_mat(text: str, encoding: str = "") -> MatchRecord:
     games: list[_Text] = []
     length: int | None = None
     notes: list[Note] = []
-    for line in text.splitlines():
+    for line in lines_of(text):
         header, length_line, game = _HEADER.fullmatch(line), _LENGTH.fullmatch(line), _GAME.fullmatch(line)
         if header is not None and not games:
             headers += [(header[1], header[2])] if header[2].strip() else []
@@ -105,15 +107,19 @@ def read_mat(text: str, encoding: str = "") -> MatchRecord:
     return build(_assemble(headers, comments, games, length, notes, encoding))
 
 
+def _score(line: str) -> re.Match[str] | None:
+    return _SCORE.fullmatch(line) if len(line) <= _MOST_LINE else None
+
+
 def _add_line(line: str, games: list[_Text], notes: list[Note]) -> None:
     """A line of a game: its score, or a row."""
-    if not games and not is_numbered(line) and _SCORE.fullmatch(line) is None:
+    if not games and not is_numbered(line) and _score(line) is None:
         notes.append(Note(Problem.IGNORED, f"the line {line.strip()[:60]!r}"))
         return
     if not games:
         games.append(_Text())
     game = games[-1]
-    score = None if is_numbered(line) or game.rows or game.names else _SCORE.fullmatch(line.expandtabs(8))
+    score = None if is_numbered(line) or game.rows or game.names else _score(line.expandtabs(8))
     if score is not None:
         game.names, game.second_name = (score[1], score[3]), score.start(3)
         game.score = (int(score[2]), int(score[4]))

@@ -81,6 +81,7 @@ _WORDS = (
     ("los", Word.LOSS),
 )
 _MOST_CELLS = 4
+_MOST_LETTERS = 1000
 _USUAL_BORDER = 20
 
 
@@ -95,7 +96,7 @@ def read_row(line: str, offered: bool) -> Row:
     Args:
         offered: an offer of the cube stands before it. A `Pass` is then an answer, else part of a play.
     """
-    line = line.expandtabs(8)
+    line = line[:_MOST_LETTERS].expandtabs(8)
     numbered = _NUMBER.match(line)
     begin = numbered.end() if numbered else 0
     starts = []
@@ -121,7 +122,7 @@ def border(rows: Sequence[Row], second_name: int | None) -> float:
     pairs = [(row.cells[0].column, row.cells[1].column) for row in rows if len(row.cells) == 2]
     if pairs:
         return (median(left for left, _ in pairs) + median(right for _, right in pairs)) / 2
-    return second_name / 2 + 3 if second_name is not None else _USUAL_BORDER
+    return _USUAL_BORDER if second_name is None else min(second_name / 2 + 3, _USUAL_BORDER)
 
 
 def _cell(start: re.Match[str], text: str) -> Cell:

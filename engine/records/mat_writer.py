@@ -33,7 +33,9 @@ def write_mat(record: MatchRecord, style: RecordFormat = RecordFormat.MAT) -> st
     """
     if any(game.start is not None for game in record.games):
         raise InputError("record", "a set-up position", "games from the usual start: a match text holds no others")
-    names = tuple(_one_line(name) or f"Player {seat}" for seat, name in enumerate(record.players, start=1))
+    # In the line of the score a colon would end a name, and a semicolon at its beginning make it a comment.
+    shown = (_one_line(name).replace(":", ".").lstrip("; ") for name in record.players)
+    names = tuple(name or f"Player {seat}" for seat, name in enumerate(shown, start=1))
     lines = [*_header(record, names), "", f"{record.match.length} point match", ""]
     for game in record.games:
         lines += [f" Game {game.number}", _columns(f" {names[0]} : {game.score[0]}", f"{names[1]} : {game.score[1]}")]
@@ -60,7 +62,7 @@ def _header(record: MatchRecord, names: tuple[str, ...]) -> list[str]:
         *about.other,
         *_comments(record),
     ]
-    return [f'; [{name} "{_one_line(value)}"]' for name, value in fields if value]
+    return [f'; [{name} "{shown}"]' for name, value in fields if (shown := _one_line(value))]
 
 
 def _comments(record: MatchRecord) -> list[tuple[str, str]]:
@@ -149,7 +151,7 @@ def _columns(left: str, right: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split("\n")).strip()
+    return "".join(letter if letter.isprintable() else " " for letter in text).strip()
 
 
 def _switch(on: bool) -> str:

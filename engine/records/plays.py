@@ -11,32 +11,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from engine.board import BAR, OPPONENT_BAR, Board
 from engine.errors import InputError
 from engine.moves import legal_plays
-from engine.notation import NO_PLAY, format_play, parse_play
+from engine.notation import NO_PLAY, Segment, Spoken, format_play, parse_play, read_parts, write_place
 from engine.rules import RuleSet
-
-Segment = tuple[int, int]  # from a higher place to a lower one; 25 is the bar, 0 is off
 
 _OFF = 0
 _MOST_SEGMENTS = 16
-_STOP = r"(?:bar|off|\d{1,2})\*?"
-_PART = re.compile(rf"({_STOP}(?:[/-]{_STOP})+)(?:\((\d)\))?(\*?)", re.ASCII | re.IGNORECASE)
 _NOTHING = re.compile(r"(?:can(?:not|'t|no)\s+move|no\s+(?:move|play)|danc\w*|pass|forfeits?|-+)?", re.IGNORECASE)
 _FILLER = re.compile(r"\b(?:pass|cannot\s+move|can't\s+move|no\s+(?:move|play))\b", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Spoken:
-    """What a source says about a play: checkers carried over segments, and points on which it says that they hit."""
-
-    segments: tuple[Segment, ...] = ()
-    stars: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,28 +42,12 @@ def read_spoken(text: str) -> Spoken | None:
     words = " ".join(text.replace(",", " ").split())
     if _NOTHING.fullmatch(words):
         return Spoken()
-    words = " ".join(_FILLER.sub(" ", words).replace(" (", "(").replace(" *", "*").split())
-    segments: list[Segment] = []
-    stars: set[int] = set()
-    for word in words.split(" "):
-        part = _PART.fullmatch(word)
-        if part is None:
-            return None
-        stops = re.split("[/-]", (part[1] + part[3]).lower())
-        places = [_place(stop.rstrip("*")) for stop in stops]
-        stars |= {place for place, stop in zip(places, stops, strict=True) if stop.endswith("*")}
-        links = list(pairwise(places))
-        if places[0] > BAR or any(start <= end for start, end in links):
-            return None
-        segments += links * (int(part[2]) if part[2] else 1)
-        if len(segments) > _MOST_SEGMENTS:
-            return None
-    return Spoken(tuple(segments), frozenset(stars))
+    return read_parts(" ".join(_FILLER.sub(" ", words).split()), _MOST_SEGMENTS)
 
 
 def words_of(spoken: Spoken) -> str:
     """Segments as they stand, one by one; empty if there are none."""
-    return " ".join(f"{_name(start)}/{_name(end)}" for start, end in spoken.segments)
+    return " ".join(f"{write_place(start)}/{write_place(end)}" for start, end in spoken.segments)
 
 
 def resolve(board: Board, dice: tuple[int, int] | None, spoken: Spoken, rules: RuleSet) -> Resolved | None:
@@ -127,11 +98,10 @@ def _legal(board: Board, dice: tuple[int, int], spoken: Spoken, rules: RuleSet) 
     plays = legal_plays(board, dice, rules)
     if not spoken.segments:
         return board.copy() if bool((plays == board).all(axis=1).any()) else None
-    if not spoken.stars:
-        # Sources without stars name every step, or a way on which nothing is hit.
-        carried = _carry(board, tuple(sorted(spoken.segments, reverse=True)))
-        if carried is not None and bool((plays == carried[0]).all(axis=1).any()):
-            return carried[0]
+    carried = _carry(board, tuple(sorted(spoken.segments, reverse=True)))
+    arrives = carried is not None and bool((plays == carried[0]).all(axis=1).any())
+    if carried is not None and arrives and not spoken.stars:
+        return carried[0]  # sources without stars name every step, or a way on which nothing is hit
     text = _write(spoken.segments, set(spoken.stars))
     plain = _write(spoken.segments, set())
     for words in dict.fromkeys((text, plain)):
@@ -139,7 +109,8 @@ def _legal(board: Board, dice: tuple[int, int], spoken: Spoken, rules: RuleSet) 
             return parse_play(words, board, dice, rules)
         except InputError:
             continue
-    return None
+    # A play is its after-position, whatever steps the record names.
+    return carried[0] if carried is not None and arrives else None
 
 
 def _carry(board: Board, segments: tuple[Segment, ...]) -> tuple[Board, set[int]] | None:
@@ -169,13 +140,5 @@ def _write(segments: tuple[Segment, ...], hits: set[int]) -> str:
     for (start, end), number in Counter(segments).items():
         star = "*" if end in unmarked else ""
         unmarked.discard(end)
-        parts.append(f"{_name(start)}/{_name(end)}{star}" + (f"({number})" if number > 1 else ""))
+        parts.append(f"{write_place(start)}/{write_place(end)}{star}" + (f"({number})" if number > 1 else ""))
     return " ".join(parts)
-
-
-def _place(name: str) -> int:
-    return {"bar": BAR, "off": _OFF}[name] if name.isalpha() else int(name)
-
-
-def _name(place: int) -> str:
-    return {BAR: "bar", _OFF: "off"}.get(place, str(place))

@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.errors import InputError
+from engine.notation import Spoken
 from engine.position import Position
 from engine.records.builder import MOST_GAMES, build
+from engine.records.encoding import lines_of
 from engine.records.found import FoundGame, FoundMatch
 from engine.records.id_list import shared_match
-from engine.records.plays import Spoken, read_spoken
+from engine.records.plays import read_spoken
 from engine.records.record import (
     Candidate,
     Chances,
@@ -42,6 +44,8 @@ _XG_CUBE = re.compile(rf"\s+\S.*?[:：]\s+({_N})(?:\s+\(\s*{_N}\))?\s*")
 _BGBLITZ_CUBE = re.compile(rf"\s*(\S.*?)\s*[:：]\s*({_N})\s*\(\s*{_N}\)(?:\s+({_N})\s*\(\s*{_N}\))?\s*")
 _THREE = re.compile(r"\s*\S.*?\s(\d{1,3}[.,]\d{1,3})\s+(\d{1,3}[.,]\d{1,3})\s+(\d{1,3}[.,]\d{1,3})\s*")
 _LEVEL = re.compile(r"(XG ?Roller\+{0,3}|\d{1,2}-ply|Rollout\w*)")
+
+_MOST_LINE = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,31 +82,31 @@ def read_positions(text: str, encoding: str = "") -> MatchRecord:
     if not found.games:
         raise InputError("text", text.strip()[:60], "a position with its XGID")
     found.match = shared_match([game.start for game in found.games if game.start is not None])
-    found.players = next((players for line in text.splitlines() if (players := _players(line))), ("", ""))
+    found.players = next((players for line in lines_of(text) if (players := _players(line))), ("", ""))
     return build(found)
 
 
 def _players(line: str) -> tuple[str, str] | None:
-    told = _PLAYERS.fullmatch(line)
+    told = _PLAYERS.fullmatch(line) if len(line) <= _MOST_LINE else None
     return (told[1], told[2]) if told is not None else None
 
 
 def _blocks(text: str) -> list[_Block]:
-    lines = text.splitlines()
+    lines = lines_of(text)
     heads = []
     for place, line in enumerate(lines):
-        if "XGID=" not in line.upper():
+        if len(line) > _MOST_LINE or "XGID=" not in line.upper():
             continue
         header = _HEADER.fullmatch(line)
         if header is None:
             continue
         after = [near for near in lines[place + 1 : place + 6] if near.strip()][:2]
         bgblitz = place > 0 and _IDS.fullmatch(lines[place - 1]) is not None
-        if bgblitz or any(_PLAYERS.fullmatch(near) or _DIAGRAM.fullmatch(near) for near in after):
+        if bgblitz or any(_players(near) or _DIAGRAM.fullmatch(near) for near in after):
             heads.append((place, header[1], bgblitz))
     ends = [place for place, _, _ in heads[1:]] + [len(lines)][: len(heads)]
     return [
-        _Block(xgid, tuple(lines[place + 1 : end]), bgblitz)
+        _Block(xgid, tuple(line for line in lines[place + 1 : end] if len(line) <= _MOST_LINE), bgblitz)
         for (place, xgid, bgblitz), end in zip(heads, ends, strict=True)
     ]
 

@@ -67,6 +67,8 @@ def game_decisions(match: MatchState, game: GameRecord) -> Iterator[Decision]:
     Raises:
         InternalError: the record was not made by following a game.
     """
+    if game.start is None and not game.turns:
+        return  # nobody has decided anything; even its score may be impossible
     first = game.turns[0].player if game.turns else Player.X
     table = opening(match, game, first)
     opened = game.start is not None

@@ -15,17 +15,19 @@ from dataclasses import dataclass, replace
 from engine.board import BAR
 from engine.errors import InputError
 from engine.match import MAX_POINTS, MatchState
-from engine.notation import NO_PLAY
+from engine.notation import NO_PLAY, Spoken
 from engine.position import Player, Position
 from engine.records.builder import build
 from engine.records.found import FoundCube, FoundGame, FoundMatch, FoundPlay, SetUp
-from engine.records.plays import Spoken, words_of
+from engine.records.plays import words_of
 from engine.records.record import About, Action, Ending, MatchRecord, Note, Problem, RecordFormat, Source
 from engine.records.sgf_analysis import cube_analysis, luck_of, play_analysis, read_move
 from engine.records.sgf_tree import Node, read_trees
 from engine.rules import HYPERGAMMON, NACKGAMMON
 
 OPTIONS = "GFO"
+KEPT = ("US", "SO", "ON")
+"""Properties that go through `About.other`: who entered the game, the source, the opening."""
 _BACKGAMMON = "6"
 _RESULT = re.compile(r"([WB])\+(\d{1,6})?([RTF]?).*", re.ASCII | re.DOTALL)
 _MOVE = re.compile(r"([0-6])([0-6])([a-z]*)", re.ASCII)
@@ -141,7 +143,7 @@ def _about(root: Node) -> About:
         date=_line(root, "DT"),
         annotator=_line(root, "AN"),
         ratings=(_line(root, "WR"), _line(root, "BR")),
-        other=tuple((name, _line(root, name)) for name in ("US", "SO", "ON") if _line(root, name)),
+        other=tuple((name, _line(root, name)) for name in KEPT if _line(root, name)),
     )
 
 
@@ -161,10 +163,12 @@ def _game(tree: Sequence[Node], reading: _Reading) -> FoundGame:
     if comment := _value(root, "C"):
         game.comments.append(comment)
     setting: Node = {}
+    sets_up = _sets_up(tree, game)
     for place, node in enumerate(tree):
         if any(name in node for name in _SETTINGS):
             # The comment of the root has been read.
-            _set(game, setting, node if place else {name: values for name, values in node.items() if name != "C"})
+            told = node if place else {name: values for name, values in node.items() if name != "C"}
+            _set(game, setting, told, sets_up)
         for name, player in (("W", Player.X), ("B", Player.O)):
             for move in node.get(name, ())[:1]:
                 _begin(game, setting, reading.match)
@@ -185,14 +189,23 @@ def _result(root: Node, game: FoundGame) -> None:
     game.ending = _ENDINGS.get(result[3])
 
 
-def _set(game: FoundGame, setting: Node, node: Node) -> None:
+def _sets_up(tree: Sequence[Node], game: FoundGame) -> bool:
+    """Whether anything but dice is set up before the first turn."""
+    # Our files turn the cube first where equal opening dice did that.
+    names = _SET_UP if game.automatic_doubles else (*_SET_UP, "CV", "CP", "CO")
+    for node in tree:
+        if "W" in node or "B" in node:
+            return False
+        if any(name in node for name in names):
+            return True
+    return False
+
+
+def _set(game: FoundGame, setting: Node, node: Node, sets_up: bool) -> None:
     """A set-up before the first turn belongs to the start; dice alone are a roll that was not played."""
     dice = _dice(_value(node, "DI"))
     player = _PLAYERS.get(_value(node, "PL")[:1].lower())
-    # Our files turn the cube first where equal opening dice did that.
-    alone = set(setting) <= ({"CV"} if game.automatic_doubles else set())
-    alone = alone and not any(name in node for name in _SETTINGS if name not in ("PL", "DI"))
-    if dice is not None and player is not None and (game.turns or alone):
+    if dice is not None and player is not None and (game.turns or not sets_up):
         game.turns.append(FoundPlay(player, dice, comment=_value(node, "C")))
         return
     if node.get("C"):

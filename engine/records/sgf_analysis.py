@@ -16,8 +16,8 @@ import math
 import re
 from collections.abc import Sequence
 
+from engine.notation import Spoken
 from engine.position import Player
-from engine.records.plays import Spoken
 from engine.records.record import Candidate, Chances, CubeAnalysis, PlayAnalysis, Unit
 
 _FLOAT = r"[-+]?(?:\d{1,20}\.?\d{0,20}|\.\d{1,20})(?:[eE][-+]?\d{1,3})?"

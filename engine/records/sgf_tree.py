@@ -16,6 +16,7 @@ Node = dict[str, list[str]]
 MOST_DEPTH = 10_000
 MOST_NODES = 500_000
 _CHARSET = re.compile(rb"CA\s*\[((?:\\.|[^\]\\]){1,40})\]", re.DOTALL)
+_VALUE_MARK = re.compile(r"[\]\\]")
 _SPACE = " \t\n\v\f"
 
 
@@ -110,18 +111,12 @@ class _Parser:
     def _value(self) -> str:
         parts: list[str] = []
         begin = self._at
-        while self._at < len(self._text):
-            letter = self._text[self._at]
-            if letter == "]":
-                parts.append(self._text[begin : self._at])
-                self._at += 1
+        while (mark := _VALUE_MARK.search(self._text, self._at)) is not None:
+            parts.append(self._text[self._at : mark.start()])
+            self._at = mark.end()
+            if mark.group() == "]":
                 return "".join(parts)
-            if letter == "\\":
-                parts.append(self._text[begin : self._at])
-                escaped = self._text[self._at + 1 : self._at + 2]
-                parts.append("" if escaped == "\n" else escaped)
-                self._at += 2
-                begin = self._at
-            else:
-                self._at += 1
+            escaped = self._text[self._at : self._at + 1]
+            parts.append("" if escaped == "\n" else escaped)
+            self._at += 1
         raise InputError("SGF", self._text[begin : begin + 40], "a closing bracket ]")

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from engine.board import BAR, flip
 from engine.errors import InputError
 from engine.match import DEFAULT_CUBE_CAP, CubeOwner
-from engine.notation import single_steps
+from engine.notation import Spoken, single_steps
 from engine.position import Offer, Player, Position
-from engine.records.plays import Spoken, read_spoken
+from engine.records.plays import read_spoken
 from engine.records.record import (
     Action,
     CubeAnalysis,
@@ -26,7 +26,7 @@ from engine.records.record import (
     Turn,
 )
 from engine.records.replay import Decision, game_decisions
-from engine.records.sgf import OPTIONS
+from engine.records.sgf import KEPT, OPTIONS
 from engine.records.sgf_analysis import write_move
 from engine.rules import HYPERGAMMON, INTERNATIONAL, NACKGAMMON
 
@@ -78,12 +78,12 @@ def _root(record: MatchRecord, place: int, game: GameRecord) -> str:
         ("RO", about.round),
         ("PC", about.place),
         ("AN", about.annotator),
-        *((name, value) for name, value in about.other if len(name) == 2 and name.isalpha() and name.isupper()),
+        *((name, value) for name, value in about.other if name in KEPT),
     ]
     # Only the first game says where and when, as in files of GNU Backgammon; all name the players.
     shown = fields if first else fields[:2]
     text = ";FF[4]GM[6]CA[UTF-8]AP[gammonfarm]MI" + "".join(f"[{name}:{value}]" for name, value in info.items())
-    text += "".join(f"{name}[{_escaped(_line(value))}]" for name, value in shown if value)
+    text += "".join(f"{name}[{_escaped(line)}]" for name, value in shown if (line := _line(value)))
     if first and record.comment:
         text += f"GC[{_escaped(record.comment)}]"
     text += _rules(record, game)
@@ -124,12 +124,15 @@ def _options(record: MatchRecord, game: GameRecord) -> Iterator[tuple[str, str]]
 
 
 def _program(record: MatchRecord) -> str:
-    """Whose analyses these are."""
+    """Whose analyses are written."""
     for game in record.games:
         for turn in game.turns:
-            for analysis in (turn.cube_analysis, turn.analysis if isinstance(turn, Play) else None):
-                if analysis is not None and analysis.program:
-                    return _line(analysis.program)
+            if isinstance(turn, Play) and turn.play is None:
+                continue  # only its dice are written
+            if turn.cube_analysis is not None and _cube_analysis(turn.cube_analysis) and turn.cube_analysis.program:
+                return _line(turn.cube_analysis.program)
+            if isinstance(turn, Play) and turn.analysis is not None and _play_analysis(turn) and turn.analysis.program:
+                return _line(turn.analysis.program)
     return "gammonfarm"
 
 
@@ -198,4 +201,4 @@ def _escaped(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())

@@ -20,10 +20,11 @@ import numpy as np
 from engine.board import CHECKERS, Board
 from engine.errors import InputError
 from engine.match import DEFAULT_CUBE_CAP, MAX_POINTS, MatchState
+from engine.notation import Spoken
 from engine.position import Player
 from engine.records.builder import build
 from engine.records.found import FoundCube, FoundGame, FoundMatch, FoundPlay, SetUp
-from engine.records.plays import Spoken, words_of
+from engine.records.plays import words_of
 from engine.records.record import (
     About,
     Action,

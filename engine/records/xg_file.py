@@ -55,8 +55,10 @@ def read_container(data: bytes) -> XgFile:
         stream = _unpacked(data[header + picture + picture_bytes :])
         files = {} if stream is None else {"temp.xg": stream}
     records = files.get("temp.xg")
-    if records is None or len(records) < RECORD_BYTES:
+    if records is None:
         raise InputError("XG file", f"{len(data)} bytes", "an archive with the records of a match (temp.xg)")
+    if len(records) < RECORD_BYTES:
+        raise InputError("XG file", f"temp.xg of {len(records)} bytes", f"one record of {RECORD_BYTES} bytes at least")
     return XgFile(records, files.get("temp.xgc", b""))
 
 

@@ -185,10 +185,10 @@ def test_no_workers_is_the_users_mistake() -> None:
 
 
 def test_a_ray_head_that_is_away_is_an_infrastructure_error() -> None:
-    from cluster.ray_executor import _join
+    from cluster.ray_executor import join_cluster
 
     with pytest.raises(InfrastructureError, match=r"ray at 127\.0\.0\.1:1"):
-        _join("127.0.0.1:1")
+        join_cluster("127.0.0.1:1")
 
 
 def test_a_builder_without_a_name_is_refused() -> None:

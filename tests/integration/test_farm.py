@@ -24,10 +24,11 @@ import redis
 from cluster import keys
 from cluster.cli.main import main
 from cluster.cli.options import chosen_nets
-from cluster.coordinator import Progress, RolloutRun
+from cluster.coordinator import RolloutRun
 from cluster.embedded_redis import EmbeddedRedis
 from cluster.planner import plan
 from cluster.redis_store import open_store
+from cluster.rollout_progress import Progress
 from cluster.schemas import DoctorReport, RolloutReport, RolloutRequest
 from cluster.settings import Settings
 from cluster.store import JobState, MemoryStore

@@ -1,0 +1,137 @@
+"""`gammonfarm jobs` and `gammonfarm status`: jobs of the farm that GAMMONFARM_URL names; without it, of this data
+folder.
+"""
+
+from __future__ import annotations
+
+import enum
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cluster.cli.options import JsonOption, print_json
+
+if TYPE_CHECKING:
+    from cluster.client import Client
+    from cluster.service_models import JobView
+
+jobs = typer.Typer(name="jobs", help="Look at the jobs of a farm, and change them.", no_args_is_help=True)
+
+JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="Id of a job.")]
+
+
+class StateName(enum.Enum):
+    """States of jobs."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+def farm() -> Client:
+    """The farm that the environment names.
+
+    Raises:
+        InputError: none is named.
+    """
+    from cluster.client import Client
+    from engine.errors import InputError
+
+    client = Client.from_environment()
+    if client is None:
+        raise InputError("GAMMONFARM_URL", "", "the URL of a farm, such as http://127.0.0.1:8765 (gammonfarm serve)")
+    return client
+
+
+@jobs.command("list")
+def list_jobs(
+    state: Annotated[StateName | None, typer.Option("--state", help="Only jobs in this state.")] = None,
+    client: Annotated[str | None, typer.Option("--client", metavar="NAME", help="Only jobs of this client.")] = None,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, max=500, help="At most so many.")] = 20,
+    json: JsonOption = False,
+) -> None:
+    """List jobs, those created last first."""
+    from cluster.cli.render_farm import show_jobs
+    from cluster.store import JobState
+
+    with farm() as connection:
+        page = connection.jobs(JobState(state.value) if state else None, client=client, limit=limit)
+    if json:
+        print_json(page)
+    else:
+        show_jobs(page.jobs)
+
+
+@jobs.command("show")
+def show(job: JobArgument, json: JsonOption = False) -> None:
+    """Say how a job is, and its answer once it is there."""
+    from cluster.cli.render_farm import show_job
+    from cluster.store import JobState
+
+    with farm() as connection:
+        view = connection.job(job)
+        answer = connection.result(job) if view.state is JobState.DONE else None
+    if json:
+        print_json(answer or view)
+    else:
+        show_job(view, answer)
+
+
+@jobs.command("watch")
+def watch(
+    job: JobArgument,
+    after: Annotated[int, typer.Option("--after", metavar="N", min=0, help="Only events after this number.")] = 0,
+    json: JsonOption = False,
+) -> None:
+    """Follow a job to its end; with --json one event a line."""
+    from cluster.cli.render_farm import event_line
+
+    with farm() as connection:
+        for event in connection.events(job, after):
+            line = event.model_dump_json() if json else event_line(event)
+            sys.stdout.write(line + "\n")
+            sys.stdout.flush()
+
+
+@jobs.command("cancel")
+def cancel(job: JobArgument, json: JsonOption = False) -> None:
+    """End a job; what is computed stays in the cache."""
+    with farm() as connection:
+        _shown(connection.cancel(job), json)
+
+
+@jobs.command("extend")
+def extend(
+    job: JobArgument,
+    trials: Annotated[int | None, typer.Option("--trials", metavar="N", help="Trials of each candidate.")] = None,
+    level: Annotated[int | None, typer.Option("--level", metavar="N", help="Plies of an evaluation.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Ask the same question with more work: a new job that takes over all that is computed."""
+    changes = {name: value for name, value in (("trials", trials), ("level", level)) if value is not None}
+    with farm() as connection:
+        _shown(connection.extend(job, **changes).job, json)
+
+
+def status(json: JsonOption = False) -> None:
+    """Say what the farm does: workers, queue, rates, why it is idle."""
+    from cluster.cli.render_farm import show_status
+
+    with farm() as connection:
+        found = connection.status()
+    if json:
+        print_json(found)
+    else:
+        show_status(found)
+
+
+def _shown(view: JobView, json: bool) -> None:
+    from cluster.cli.render_farm import show_jobs
+
+    if json:
+        print_json(view)
+    else:
+        show_jobs((view,))

@@ -1,0 +1,99 @@
+"""The same commands on a farm: with GAMMONFARM_URL set, questions go there and answers are shown as if made here."""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.errors import InputError
+
+URL_VARIABLE = "GAMMONFARM_URL"
+
+if TYPE_CHECKING:
+    from cluster.evaluation_schemas import EvaluationReport
+    from cluster.farm.train_job import TrainResult
+    from cluster.schemas import Model, RolloutReport, RolloutRequest
+    from cluster.service_models import JobAnswer
+
+
+def farm_is_named() -> bool:
+    """Whether commands run on a farm."""
+    return bool(os.environ.get(URL_VARIABLE))
+
+
+def roll_out(request: RolloutRequest, net: str | None) -> RolloutReport:
+    """A rollout on the farm.
+
+    Raises:
+        FarmError: the job fails or is cancelled. InputError, InfrastructureError.
+    """
+    from cluster.cli.render_farm import rollout_report
+
+    return rollout_report(_answer("rollout", request, net))
+
+
+def evaluate(fields: dict[str, Any], net: str | None) -> EvaluationReport:
+    """An evaluation on the farm."""
+    from cluster.evaluation_schemas import EvaluationReport
+    from cluster.farm.evaluate_job import EvaluateRequest
+    from cluster.schemas import parse_request
+
+    answer = _answer("evaluate", parse_request(EvaluateRequest, fields), net)
+    return EvaluationReport.model_validate_json(json.dumps(answer.result))
+
+
+def train(recipe: Path, odd: dict[str, object]) -> TrainResult:
+    """A training on the farm.
+
+    Args:
+        odd: options by name that have no meaning there; none may be given.
+
+    Raises:
+        InputError: one of them is, or the recipe is none that comes with gammonfarm: a farm reads no files of clients.
+    """
+    from cluster.farm.train_job import TrainRequest, TrainResult
+    from cluster.schemas import parse_request
+
+    given = next((name for name, value in odd.items() if value), None)
+    if given is not None:
+        raise InputError(given, odd[given], f"a command that works for itself (unset {URL_VARIABLE})")
+    shipped = resources.files("configs") / "train" / f"{recipe.stem}.toml"
+    if not shipped.is_file() or not recipe.is_file() or shipped.read_bytes() != recipe.read_bytes():
+        raise InputError("recipe", recipe, "a recipe that comes with gammonfarm, unchanged")
+    answer = _answer("train", parse_request(TrainRequest, {"recipe": recipe.stem}), None)
+    return TrainResult.model_validate_json(json.dumps(answer.result))
+
+
+def _answer(kind: str, request: Model, net: str | None) -> JobAnswer:
+    """Submit, show how far it is on stderr, and fetch the answer. Ctrl-C leaves the job running."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from cluster.client import Client
+    from engine.errors import InternalError
+
+    client = Client.from_environment()
+    if client is None:
+        raise InternalError("no farm is named")
+    with client:
+        job = client.submit(kind, request, net=net or "shipped").job
+        with Progress(
+            BarColumn(bar_width=16),
+            TextColumn("{task.completed:,}/{task.total:,}"),
+            TextColumn("{task.fields[said]}"),
+            TimeElapsedColumn(),
+            console=Console(stderr=True, emoji=False),
+        ) as display:
+            task = display.add_task(kind, total=max(job.total, 1), completed=job.done, said=f"job {job.id} queued")
+            for event in client.events(job.id):
+                data = event.data
+                parts = [f"job {job.id} {event.kind.value}"]
+                parts += [f"SE {data['se']:.4f}"] if "se" in data else []
+                parts += [f"{data['eta']:.0f} s left"] if "eta" in data else []
+                display.update(
+                    task, total=data.get("total"), completed=data.get("done"), said=", ".join(parts), refresh=True
+                )
+        return client.result(job.id)

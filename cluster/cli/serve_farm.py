@@ -1,0 +1,96 @@
+"""What `gammonfarm serve --part farm` and `gammonfarm worker` do."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from typing import TYPE_CHECKING
+
+from engine.errors import InfrastructureError
+
+if TYPE_CHECKING:
+    from cluster.settings import Settings
+
+log = logging.getLogger(__name__)
+
+
+def run_farm(
+    settings: Settings,
+    inline: bool,
+    workers: int | None,
+    ray_port: int,
+    node_address: str | None,
+    stop: threading.Event,
+) -> None:
+    """Ray, where none is configured, and the coordinator on it; or a coordinator that works itself.
+
+    Raises:
+        InfrastructureError: they have broken down.
+    """
+    if inline:
+        from cluster.farm.host import host_farm
+        from cluster.farm.pool import InlinePool
+
+        host_farm(settings, InlinePool, stop)
+        return
+    from cluster import ray_host
+    from cluster.redis_ledger import open_ledger
+
+    with contextlib.ExitStack() as stack:
+        # The embedded server must be up, and stay, before the coordinator asks for it.
+        stack.enter_context(open_ledger(settings))
+        address = settings.ray_address
+        if address is None:
+            ray_host.use_token(settings, make=True)
+            head = ray_host.RayNode(ray_host.head_arguments(ray_port, workers, node_address), settings)
+            stack.callback(head.close)
+            address = f"{node_address or ray_host.own_address()}:{ray_port}"
+            _watch(head, stop)
+        else:
+            ray_host.use_token_where_one_is(settings)
+        if settings.ray_address is not None and not ray_host.has_node_here(address):
+            # Ray lets only its own machines in: this one joins without workers.
+            node = ray_host.RayNode(ray_host.node_arguments(address, 0, node_address), settings)
+            stack.callback(node.close)
+            _watch(node, stop)
+        ray_host.join(address, stop)
+        log.info("the farm runs on Ray at %s", address)
+        ray_host.watch_coordinator(settings, stop)
+        if settings.ray_address is None:
+            ray_host.stop_coordinator()
+
+
+def run_worker(
+    settings: Settings, address: str, workers: int | None, node_address: str | None, stop: threading.Event
+) -> None:
+    """A node that joins the farm at an address.
+
+    Raises:
+        InfrastructureError: the farm is away.
+    """
+    from cluster import ray_host
+
+    head = address if ":" in address else f"{address}:{ray_host.PORT}"
+    ray_host.use_token(settings, make=False)
+    node = ray_host.RayNode(ray_host.node_arguments(head, workers, node_address), settings)
+    log.info("this machine works for %s", head)
+    try:
+        node.wait(stop)
+    finally:
+        node.close()
+
+
+def _watch(node: object, stop: threading.Event) -> None:
+    from cluster.ray_host import RayNode
+
+    assert isinstance(node, RayNode)
+
+    def look() -> None:
+        try:
+            node.wait(stop)
+        except InfrastructureError as error:
+            log.error("%s", error)
+            stop.set()
+
+    threading.Thread(target=look, name="ray node", daemon=True).start()

@@ -1,0 +1,254 @@
+"""The requests of the HTTP API and how their answers are read: what both clients share. It talks to nobody."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+import httpx
+from pydantic import TypeAdapter, ValidationError
+
+from cluster.farm.status import FarmStatus
+from cluster.scheduling import Priority
+from cluster.schemas import Model
+from cluster.service_models import (
+    Accepted,
+    BatchLine,
+    BatchProgress,
+    BatchView,
+    EventView,
+    JobAnswer,
+    JobPage,
+    JobView,
+    KindView,
+    Problem,
+)
+from cluster.store import JobKind, JobState
+from engine.errors import GammonfarmError, InfrastructureError, InputError, InternalError
+
+URL_VARIABLE, TOKEN_VARIABLE, TOKEN_FILE_VARIABLE = "GAMMONFARM_URL", "GAMMONFARM_TOKEN", "GAMMONFARM_TOKEN_FILE"
+TRIES = 5
+_LONGEST_PAUSE = 5.0
+
+T = TypeVar("T")
+
+
+class FarmError(GammonfarmError):
+    """The farm refused: a token that it does not know, a job that is not there or not ready. `problem` says why."""
+
+    exit_code = 2
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        super().__init__(problem.detail if problem.field is None else f"{problem.field}: {problem.detail}")
+
+    def __reduce__(self) -> tuple[type[FarmError], tuple[Problem]]:
+        return (type(self), (self.problem,))
+
+
+@dataclass(frozen=True)
+class Call(Generic[T]):
+    """A request and how its answer is read."""
+
+    method: str
+    path: str
+    model: Any
+    body: Any = None
+    query: dict[str, Any] | None = None
+
+
+class Calls:
+    """The API as requests; nothing here talks to anyone."""
+
+    @staticmethod
+    def submit(
+        kind: JobKind | str, request: Model | dict[str, Any], net: str, priority: Priority | None
+    ) -> Call[Accepted]:
+        return Call("POST", "/v1/jobs", Accepted, submission(kind, request, net, priority))
+
+    @staticmethod
+    def batch(submissions: Sequence[dict[str, Any]]) -> Call[BatchView]:
+        return Call("POST", "/v1/batches", BatchView, {"jobs": list(submissions)})
+
+    @staticmethod
+    def jobs(
+        state: JobState | None, kind: JobKind | None, client: str | None, before: float | None, limit: int
+    ) -> Call[JobPage]:
+        asked = {"state": state, "kind": kind, "client": client, "before": before, "limit": limit}
+        query = {name: getattr(value, "value", value) for name, value in asked.items() if value is not None}
+        return Call("GET", "/v1/jobs", JobPage, query=query)
+
+    @staticmethod
+    def job(job: str) -> Call[JobView]:
+        return Call("GET", f"/v1/jobs/{quoted(job)}", JobView)
+
+    @staticmethod
+    def result(job: str) -> Call[JobAnswer]:
+        return Call("GET", f"/v1/jobs/{quoted(job)}/result", JobAnswer)
+
+    @staticmethod
+    def cancel(job: str) -> Call[JobView]:
+        return Call("POST", f"/v1/jobs/{quoted(job)}/cancel", JobView)
+
+    @staticmethod
+    def extend(job: str, changes: dict[str, int]) -> Call[Accepted]:
+        return Call("POST", f"/v1/jobs/{quoted(job)}/extend", Accepted, changes)
+
+    @staticmethod
+    def prioritise(job: str, priority: Priority) -> Call[JobView]:
+        return Call("PUT", f"/v1/jobs/{quoted(job)}/priority", JobView, {"priority": priority.value})
+
+    @staticmethod
+    def batch_progress(batch: str) -> Call[BatchProgress]:
+        return Call("GET", f"/v1/batches/{quoted(batch)}", BatchProgress)
+
+    status: ClassVar[Call[FarmStatus]] = Call("GET", "/v1/status", FarmStatus)
+    kinds: ClassVar[Call[list[KindView]]] = Call("GET", "/v1/kinds", list[KindView])
+
+
+class EventReader:
+    """Where an event stream is, over all its connections."""
+
+    def __init__(self, job: str, after: int) -> None:
+        self.path = f"/v1/jobs/{quoted(job)}/events"
+        self.ended = False
+        self._last = after
+        self._failures = 0
+
+    def headers(self) -> dict[str, str]:
+        return {"Last-Event-ID": str(self._last)} if self._last else {}
+
+    def take(self, line: str) -> EventView | None:
+        """A line of the stream; the event that it completes."""
+        if not line.startswith("data:"):
+            return None
+        event = EventView.model_validate_json(line[5:])
+        self._last, self._failures = event.number, 0
+        self.ended = event.kind.is_final
+        return event
+
+    def broke(self) -> None:
+        """The server closed it; without a final event it is asked again, unless there is nothing new to hear of."""
+        if not self.ended and self._failures == 0 and self._last:
+            self._failures += 1
+        elif not self.ended:
+            self.ended = True
+
+    def pause(self, error: Exception, url: str) -> float:
+        self._failures += 1
+        return pause_or_give_up(self._failures, error, url)
+
+
+class BatchReader:
+    """Where a stream of a batch's answers is, over all its connections: each begins with what has ended before."""
+
+    def __init__(self, batch: str) -> None:
+        self.path = f"/v1/batches/{quoted(batch)}/results"
+        self.ended = False
+        self._seen: set[str] = set()
+        self._failures = 0
+
+    def take(self, line: str) -> BatchLine | None:
+        """A line of the stream; None for one that is empty or came before."""
+        if not line.strip():
+            return None
+        found = BatchLine.model_validate_json(line)
+        self._failures = 0
+        if found.job in self._seen:
+            return None
+        self._seen.add(found.job)
+        return found
+
+    def pause(self, error: Exception, url: str) -> float:
+        self._failures += 1
+        return pause_or_give_up(self._failures, error, url)
+
+
+def submission(
+    kind: JobKind | str, request: Model | dict[str, Any], net: str = "shipped", priority: Priority | None = None
+) -> dict[str, Any]:
+    """The JSON of one submission."""
+    fields = request.model_dump(mode="json") if isinstance(request, Model) else dict(request)
+    found: dict[str, Any] = {"kind": JobKind(kind).value, "request": fields, "net": net}
+    return found if priority is None else found | {"priority": priority.value}
+
+
+def check_url(url: str) -> str:
+    """
+    Raises:
+        InputError: no HTTP URL.
+    """
+    try:
+        parsed = httpx.URL(url)
+    except (httpx.InvalidURL, ValueError):
+        parsed = httpx.URL("")
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise InputError(URL_VARIABLE, url.rpartition("@")[2], "http://host:port or https://host:port")
+    return url
+
+
+def token_of_environment() -> str | None:
+    """The token of this user.
+
+    Raises:
+        InputError: a file that can't be read.
+    """
+    file = os.environ.get(TOKEN_FILE_VARIABLE)
+    if not file:
+        return os.environ.get(TOKEN_VARIABLE) or None
+    try:
+        return Path(file).read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise InputError(TOKEN_FILE_VARIABLE, file, f"a readable file ({error.strerror})") from error
+
+
+def token_headers(token: str | None) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"} if token else {}
+
+
+def quoted(name: str) -> str:
+    if not name.replace("-", "").isalnum():
+        raise InputError("id", name, "an id of a job or a batch")
+    return name
+
+
+def pause_or_give_up(failures: int, error: Exception, url: str) -> float:
+    if failures > 4 * TRIES:
+        raise away(url, error) from error
+    return pause_of(failures)
+
+
+def pause_of(number: int) -> float:
+    return float(min(0.2 * 2**number, _LONGEST_PAUSE)) * (0.5 + 0.5 * random.random())
+
+
+def away(url: str, error: Exception) -> InfrastructureError:
+    if isinstance(error, InfrastructureError):
+        return error
+    return InfrastructureError(f"the farm at {url.rpartition('@')[2]}: {error or type(error).__name__}")
+
+
+def read_answer(call: Call[T], answer: httpx.Response) -> T:
+    if answer.status_code >= 300:
+        raise_problem(answer)
+    try:
+        found: T = TypeAdapter(call.model).validate_json(answer.content)
+        return found
+    except ValidationError as error:
+        raise InternalError(f"the farm answered in another form: {error.errors()[0]['msg']}") from error
+
+
+def raise_problem(answer: httpx.Response) -> None:
+    try:
+        problem = Problem.model_validate(json.loads(answer.content))
+    except ValueError:
+        text = answer.reason_phrase or "an answer that is none"
+        problem = Problem(title=text, status=answer.status_code, detail=text, code="internal")
+    if problem.status in (429, 502, 503, 504):
+        raise InfrastructureError(problem.detail)
+    raise FarmError(problem)

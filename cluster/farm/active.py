@@ -1,0 +1,101 @@
+"""A job that is being worked on, and the rule by which it hands out its next task."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from cluster.farm.kinds import Cost, JobRun, Piece
+from cluster.roster import Assignment
+from cluster.scheduling import Arrival, Speed
+from cluster.store import JobRecord, TrialRange
+from workers.spec import WorkerSpec
+
+
+@dataclass(eq=False)
+class ActiveJob:
+    """See the module."""
+
+    record: JobRecord
+    run: JobRun
+    started: float
+    speed: Speed = field(default_factory=Speed)
+    ready: deque[Piece] = field(default_factory=deque)
+    under_way: dict[int, tuple[Assignment, Piece]] = field(default_factory=dict)
+    workers: set[str] = field(default_factory=set)
+    retries: int = 0
+    seconds: float = 0.0
+    noted: float = -1e9
+    noted_done: int = -1
+
+    def __post_init__(self) -> None:
+        self.arrival = Arrival(self.started)
+
+    def next(self, workers: int, under_way: Mapping[str, Sequence[TrialRange]]) -> Piece | None:
+        """The next piece; None when there is nothing to hand out until something comes back."""
+        if not self.ready:
+            # While nothing is known of the speed, one probe is enough: many could be much too large.
+            if not self.speed.known and self.under_way:
+                return None
+            left = self.run.left
+            if left <= 0 and not self.restless:
+                return None
+            self.ready.extend(self.run.pieces(self.speed.block(max(left, 1), workers), under_way))
+        return self.ready.popleft() if self.ready else None
+
+    @property
+    def restless(self) -> bool:
+        """Whether it can have new tasks although nothing came back."""
+        return not self.run.series
+
+    def assignment(self, piece: Piece) -> Assignment:
+        """The piece on its way."""
+        made = Assignment(self.record.id, piece.task, self.speed.seconds(piece.units))
+        self.under_way[id(made)] = (made, piece)
+        return made
+
+    def piece_of(self, assignment: Assignment) -> Piece | None:
+        """The piece behind a task of this job, while it is under way."""
+        found = self.under_way.get(id(assignment))
+        return found[1] if found else None
+
+    def came_back(self, assignment: Assignment, worker: str, seconds: float) -> Piece | None:
+        """Count a piece; None if it was not under way (any more)."""
+        found = self.under_way.pop(id(assignment), None)
+        if found is None:
+            return None
+        piece = found[1]
+        self.workers.add(worker)
+        self.retries += assignment.kills
+        self.seconds += seconds
+        self.speed.measured(piece.units, seconds)
+        self.arrival.served(seconds)
+        return piece
+
+    def ranges(self) -> dict[str, list[TrialRange]]:
+        """What it has computed now, by series."""
+        found: dict[str, list[TrialRange]] = {}
+        pieces = [*(piece for _, piece in self.under_way.values()), *self.ready]
+        for piece in pieces:
+            for series, trials in piece.ranges:
+                found.setdefault(series, []).append(trials)
+        return found
+
+    def cost(self, now: float) -> Cost:
+        """What it took."""
+        return Cost(self.record.id, len(self.workers), self.retries, now - self.started)
+
+    def progress(self, now: float) -> dict[str, Any]:
+        """What watchers are told."""
+        said = self.run.progress()
+        left = max(self.run.total - self.run.done, 0)
+        eta = self.arrival.left(now, self.speed.seconds(left)) if self.speed.known else None
+        if eta is not None:
+            said["eta"] = round(eta, 1)
+        return said
+
+    def spec_of(self, assignment: Assignment) -> WorkerSpec[Any, Any]:
+        """How the worker of one of its tasks is made."""
+        return self.under_way[id(assignment)][1].spec

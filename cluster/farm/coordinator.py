@@ -1,0 +1,400 @@
+"""The coordinator of a farm: many jobs at once on one pool of workers, a step at a time.
+
+Everything that must survive is in the ledger; what is here can be lost at any moment. An output is kept before it
+counts. While the ledger is away nothing new is handed out, finished outputs stay in hand, and the coordinator comes
+back with growing, jittered pauses. Only the holder of the lease works; whoever takes it over begins from the ledger.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cluster.farm.active import ActiveJob
+from cluster.farm.charge import LEASE_SECONDS, Charge, Patience
+from cluster.farm.crew import Crew, names_of
+from cluster.farm.desk import Desk
+from cluster.farm.pool import Outcome, WorkerPool
+from cluster.farm.registry import Kinds, read
+from cluster.farm.status import Counters, farm_status
+from cluster.ledger import Block, EventKind, Ledger
+from cluster.roster import Assignment
+from cluster.scheduling import FairQueue, Priority
+from cluster.store import JobRecord, JobState, TrialRange
+from engine.errors import GammonfarmError, InfrastructureError, InputError
+
+log = logging.getLogger(__name__)
+
+_STATUS_SECONDS = 1.0
+_NOTE_SECONDS = 1.0
+_RECONCILE_SECONDS = 30.0
+_MOST_BEGUN_A_STEP = 50
+
+Tracker = Callable[[JobRecord, ActiveJob | None, JobState], None]
+"""Told of every job that ended here."""
+
+
+@dataclass(frozen=True)
+class FarmOptions:
+    """How a coordinator works."""
+
+    owner: str
+    """Names this process in the lease."""
+    golden: bool = True
+    """Whether workers prove themselves."""
+    recheck_every: int = 200
+    lease_seconds: float = LEASE_SECONDS
+
+
+class Farm:
+    """See the module. Not safe for several threads; `run` is the loop."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        pool: WorkerPool,
+        desk: Desk,
+        options: FarmOptions,
+        *,
+        kinds: Kinds | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+        tracker: Tracker = lambda record, active, state: None,
+    ) -> None:
+        self._ledger, self._pool, self._desk, self._options = ledger, pool, desk, options
+        self._kinds = kinds or Kinds()
+        self._clock, self._wall, self._tracker = clock, wall, tracker
+        self.counters = Counters()
+        self.crew = Crew(pool, options.golden, options.recheck_every, options.owner)
+        self._charge = Charge(ledger, options.owner, options.lease_seconds)
+        self._patience = Patience(options.owner)
+        self._said = -1e9
+        self._inbox: deque[Outcome] = deque()
+        self._active: dict[str, ActiveJob] = {}
+        self._start_over()
+
+    def _start_over(self) -> None:
+        """Forget what was known of jobs: the ledger has it."""
+        for active in self._active.values():
+            active.run.close()
+        self._inbox.clear()
+        self._queue = FairQueue()
+        self._active = {}
+        self._ending: dict[str, tuple[JobState, str, str]] = {}
+        self._sharers: dict[str, set[str]] = {}
+        self._mark: str | None = None
+        self._reconciled = -1e9
+
+    # The loop
+
+    def run(self, stop: threading.Event, wait: float = 0.1) -> None:
+        """Work until told to stop; then give the duty back."""
+        while not stop.is_set():
+            self.step(wait)
+        self._charge.give_back()
+
+    def step(self, wait: float = 0.0) -> bool:
+        """Everything that can be done now. Returns whether anything was.
+
+        Args:
+            wait: seconds to wait for the next output.
+        """
+        now = self._clock()
+        moved = False
+        if self._patience.may_try(now):
+            try:
+                moved = self._with_ledger(now)
+            except InfrastructureError as error:
+                self._patience.failed(now, error)
+            else:
+                self._patience.succeeded(now)
+        outcomes = self._pool.wait(0.0 if moved else wait)
+        self._inbox.extend(outcomes)
+        return moved or bool(outcomes)
+
+    def _with_ledger(self, now: float) -> bool:
+        had = self._charge.held
+        has = self._charge.keep(now)
+        if had != has:
+            log.info("%s %s the farm", self._options.owner, "takes over" if has else "has lost")
+            self.crew.drop_everything()
+            self._start_over()
+        if not has:
+            return False
+        moved = self._deliver()
+        self._read_orders(now)
+        for given_up in self.crew.meet(now, look_for_hung=now - self._said > _STATUS_SECONDS):
+            self.counters.quarantined += 1
+            self._end(given_up.assignment.job or "", JobState.FAILED, given_up.message, "quarantined")
+        moved |= self._conclude()
+        moved |= self._dispatch(now)
+        self._note(now)
+        self._say(now)
+        return moved
+
+    # What came back
+
+    def _deliver(self) -> bool:
+        """Keep what came back, then count it."""
+        moved = bool(self._inbox)
+        while self._inbox:
+            batch = [self._inbox[i] for i in range(min(len(self._inbox), 200))]
+            kept = [self._blocks_of(outcome) for outcome in batch]
+            self._ledger.put_blocks([block for blocks in kept for block in blocks])
+            for outcome, blocks in zip(batch, kept, strict=True):
+                self._inbox.popleft()
+                self._count(outcome, blocks)
+        return moved
+
+    def _blocks_of(self, outcome: Outcome) -> list[Block]:
+        active = self._active.get(outcome.assignment.job or "")
+        if active is None or outcome.error is not None or active.piece_of(outcome.assignment) is None:
+            return []
+        return active.run.blocks(outcome.assignment.task, outcome.output)
+
+    def _count(self, outcome: Outcome, blocks: list[Block]) -> None:
+        assignment = outcome.assignment
+        if not self.crew.came_back(outcome) or assignment.job is None:
+            return
+        self.counters.seconds += outcome.seconds
+        active = self._active.get(assignment.job)
+        if active is None:
+            return
+        piece = active.came_back(assignment, outcome.worker, outcome.seconds)
+        if piece is None:
+            return
+        self._queue.charge(assignment.job, outcome.seconds - assignment.expected)
+        self._queue.wait(assignment.job, False)
+        if outcome.error is not None:
+            self._end(assignment.job, JobState.FAILED, *_failure(outcome.error))
+            return
+        log.debug("block done in %.2f s", outcome.seconds, extra=names_of(assignment, outcome.worker))
+        self.counters.blocks += 1
+        self.counters.units += piece.units
+        self._safely(active, lambda: active.run.take(assignment.task, outcome.output))
+        for series, trials, payload in blocks:
+            for other in self._sharers.get(series, set()) - {assignment.job}:
+                sharer = self._active[other]
+                self._safely(sharer, lambda s=sharer, b=(series, trials, payload): s.run.offer(*b))  # type: ignore[misc]
+                self._queue.wait(other, False)
+
+    def _safely(self, active: ActiveJob, act: Callable[[], object]) -> None:
+        """A failure of ours in one job ends that job and no other."""
+        try:
+            act()
+            if active.run.finished:
+                self._end(active.record.id, JobState.DONE)
+        except InfrastructureError:
+            raise
+        except Exception as error:
+            log.exception("job %s failed", active.record.id, extra={"job": active.record.id})
+            self._end(active.record.id, JobState.FAILED, *_failure(error))
+
+    # Orders
+
+    def _read_orders(self, now: float) -> None:
+        if self._mark is None or now - self._reconciled > _RECONCILE_SECONDS:
+            _, mark = self._ledger.feed(None)
+            self._reconcile()
+            self._ledger.tidy()
+            self._mark, self._reconciled = self._mark or mark, now
+        events, mark = self._ledger.feed(self._mark)
+        for event in events:
+            if event.kind is EventKind.QUEUED:
+                self._admit(event.job, str(event.data["client"]), Priority(event.data["priority"]), event.time)
+            elif event.kind is EventKind.PRIORITY and event.job in self._queue:
+                self._queue.move(event.job, Priority(event.data["priority"]))
+            elif event.kind.is_final:
+                self._forget(event.job)
+        self._mark = mark
+
+    def _reconcile(self) -> None:
+        """Compare with the ledger: events can be missed, it can't."""
+        there = self._ledger.open_ids()
+        open_ids = set(there)
+        for job in [job for job in self._queue.jobs() if job not in open_ids]:
+            self._forget(job)
+        new = [job for job in there if job not in self._queue]
+        for at in range(0, len(new), 500):
+            for record in self._ledger.get_jobs(new[at : at + 500]):
+                if record is not None and not record.state.is_final:
+                    self._admit(record.id, record.client, record.priority, record.created)
+
+    def _admit(self, job: str, client: str, priority: Priority, order: float) -> None:
+        if job not in self._queue and job not in self._ending:
+            self._queue.add(job, client, priority, order)
+
+    def _forget(self, job: str) -> None:
+        """Stop working on a job, whose end is written already."""
+        self._queue.remove(job)
+        self._ending.pop(job, None)
+        active = self._active.pop(job, None)
+        if active is None:
+            return
+        active.run.close()
+        for series in active.run.series:
+            sharers = self._sharers.get(series, set())
+            sharers.discard(job)
+            for other in sharers:
+                self._queue.wait(other, False)
+            if not sharers:
+                self._sharers.pop(series, None)
+        if active.under_way:
+            self.crew.free(job)
+
+    def _dispatch(self, now: float) -> bool:
+        moved, begun = False, 0
+        while begun < _MOST_BEGUN_A_STEP:
+            job = None if self.crew.lost else self._queue.next()
+            if job is not None and job not in self._active:
+                begun += 1
+                self._begin(job, now)
+                moved = True
+                continue
+            worker = self.crew.idle()
+            if worker is None or not (job or self.crew.lost):
+                break
+            assignment = self._next_of(job) if job else self.crew.lost.popleft()
+            if assignment is None or assignment.job not in self._active:
+                continue
+            self.crew.give(worker, assignment, self._active[assignment.job].spec_of(assignment), now)
+            moved = True
+        return moved
+
+    def _next_of(self, job: str) -> Assignment | None:
+        active = self._active[job]
+        others: dict[str, list[TrialRange]] = {}
+        for series in active.run.series:
+            for other in self._sharers.get(series, set()) - {job}:
+                others.setdefault(series, []).extend(self._active[other].ranges().get(series, []))
+        try:
+            # Its part of the workers: the last blocks of a job are cut for as many.
+            piece = active.next(self.crew.roster.ready() // len(self._active) or 1, others)
+        except Exception as error:
+            self._end(job, JobState.FAILED, *_failure(error))
+            return None
+        if piece is None:
+            self._queue.wait(job, True)
+            return None
+        assignment = active.assignment(piece)
+        self._queue.charge(job, assignment.expected)
+        return assignment
+
+    # The life of a job
+
+    def _begin(self, job: str, now: float) -> None:
+        record = self._ledger.get_job(job)
+        if record is None or record.state.is_final:
+            self._forget(job)
+            return
+        self._queue.begin(job)
+        try:
+            kind = self._kinds.of(record.kind)
+            net, request = read(kind, record.request)
+            known = self._ledger.get_result(record.key)
+            if known is not None:
+                report = kind.old_report(record.key, net, known, job)
+                self._ledger.finish(job, JobState.DONE, self._wall(), report=_json(report))
+                self._tracker(record, None, JobState.DONE)
+                self.counters.done += 1
+                self._forget(job)
+                return
+        except ValueError as error:
+            if isinstance(error, InputError):
+                self._end(job, JobState.FAILED, *_failure(error))
+                return
+            # A result of a version with other fields: it is made again from the trials.
+        try:
+            run = kind.begin(request, net, self._desk, self._ledger)
+        except InfrastructureError:
+            raise
+        except Exception as error:
+            self._end(job, JobState.FAILED, *_failure(error))
+            return
+        self._ledger.start(job, run.total, self._wall())
+        log.info("job %s begins: %s of %s", job, record.kind.value, record.client, extra={"job": job})
+        active = ActiveJob(record, run, now)
+        self._active[job] = active
+        for series in run.series:
+            self._sharers.setdefault(series, set()).add(job)
+        self._safely(active, lambda: None)
+
+    def _end(self, job: str, state: JobState, message: str = "", code: str = "") -> None:
+        """Decide how a job ends; `_conclude` writes it."""
+        if job in self._queue:
+            self._ending.setdefault(job, (state, message, code))
+            self._queue.wait(job, True)
+
+    def _conclude(self) -> bool:
+        """Write the ends that are decided. Repeated where the ledger was away: a job ends once."""
+        moved = bool(self._ending)
+        for job, (state, message, code) in list(self._ending.items()):
+            active = self._active.get(job)
+            report = ""
+            if state is JobState.DONE and active is not None:
+                try:
+                    answer = active.run.result()
+                    report = _json(active.run.report(active.cost(self._clock())))
+                except Exception as error:
+                    state, (message, code) = JobState.FAILED, _failure(error)
+                else:
+                    self._ledger.put_result(active.record.key, answer)
+            if active is not None and state is JobState.DONE:
+                self._ledger.note(job, active.run.done, active.run.total, active.progress(self._clock()), self._wall())
+            if self._ledger.finish(job, state, self._wall(), message=message, code=code, report=report):
+                self.counters.ended(state)
+                log.info("job %s is %s %s", job, state.value, message, extra={"job": job})
+                if active is not None:
+                    self._tracker(active.record, active, state)
+            self._forget(job)
+        return moved
+
+    def _note(self, now: float) -> None:
+        """Tell watchers how far jobs are; look after those that can move by themselves."""
+        for job, active in list(self._active.items()):
+            if now - active.noted < _NOTE_SECONDS or job in self._ending:
+                continue
+            active.noted = now
+            if active.restless:
+                self._queue.wait(job, False)
+            self._safely(active, lambda: None)
+            done = active.run.done
+            if done != active.noted_done and job not in self._ending:
+                active.noted_done = done
+                self._ledger.note(job, done, active.run.total, active.progress(now), self._wall())
+
+    def _say(self, now: float) -> None:
+        if now - self._said < _STATUS_SECONDS:
+            return
+        self._said = now
+        status = farm_status(
+            owner=self._options.owner,
+            now=self._wall(),
+            crew=self.crew,
+            queue=self._queue,
+            active=len(self._active),
+            in_hand=len(self._inbox),
+            counters=self.counters,
+            patience=self._patience,
+        )
+        self._ledger.put_status(status.model_dump_json().encode())
+
+
+def _failure(error: BaseException) -> tuple[str, str]:
+    """Message and code of what ended a job."""
+    if isinstance(error, InputError):
+        return str(error), "input"
+    if isinstance(error, InfrastructureError):
+        return str(error), "infrastructure"
+    if isinstance(error, GammonfarmError):
+        return str(error), "internal"
+    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}", "internal"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))

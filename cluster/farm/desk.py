@@ -1,0 +1,96 @@
+"""What is needed to understand questions: nets, databases, and the rule that clients name things and never files."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+
+from engine.bearoff import Bearoff, open_databases
+from engine.config_files import config_names
+from engine.errors import InputError
+from engine.evaluator import Evaluator, Nets
+
+_NET = re.compile(r"shipped|champion|[A-Za-z0-9_.-]{1,60}@[A-Za-z0-9_.-]{1,60}|[0-9a-f]{6,16}")
+_KEPT = 4
+
+
+class Desk:
+    """Nets and databases by name, loaded when first asked for; safe to use from several threads.
+
+    Args:
+        nets: loads the net of a name; by default as the command line does.
+        databases: opens the bear-off databases for so many checkers a side.
+    """
+
+    def __init__(
+        self, nets: Callable[[str], Nets] | None = None, databases: Callable[[int], Bearoff] | None = None
+    ) -> None:
+        self._load = nets or _named_nets
+        self._open = databases or (lambda checkers: open_databases(two_sided_checkers=checkers))
+        self._nets: OrderedDict[str, Nets] = OrderedDict()
+        self._evaluators: OrderedDict[tuple[str, int | None], Evaluator] = OrderedDict()
+        self._lock = threading.RLock()
+
+    def digest(self, net: str) -> str:
+        """The digest that a name means now: what is written down, so that an answer never changes with a name."""
+        return self.nets(net).main.digest
+
+    def nets(self, net: str) -> Nets:
+        """A main net with its filter.
+
+        Raises:
+            InputError: no name of a net (a path, for one), or an unknown one.
+        """
+        if not _NET.fullmatch(net):
+            raise InputError("net", net, "shipped, champion, NAME@ALIAS, NAME@VERSION or a digest")
+        with self._lock:
+            if net not in self._nets:
+                found = self._load(net)
+                self._nets[net] = found
+                self._nets[found.main.digest] = found
+            self._nets.move_to_end(net)
+            while len(self._nets) > 2 * _KEPT:
+                self._nets.popitem(last=False)
+            return self._nets[net]
+
+    def databases(self, checkers: int) -> Bearoff:
+        """The bear-off databases; built where they are missing."""
+        return self._open(checkers)
+
+    def evaluator(self, net: str, checkers: int | None) -> Evaluator:
+        """A net with the databases (None: without). Only for use by one thread at a time: hold `quiet`."""
+        key = (self.nets(net).digest, checkers)
+        with self._lock:
+            if key not in self._evaluators:
+                nets = self.nets(net)
+                found = Evaluator(nets) if checkers is None else Evaluator(nets, self.databases(checkers).arrays)
+                self._evaluators[key] = found
+            self._evaluators.move_to_end(key)
+            while len(self._evaluators) > _KEPT:
+                self._evaluators.popitem(last=False)
+            return self._evaluators[key]
+
+    @property
+    def quiet(self) -> threading.RLock:
+        """Held while an evaluator works."""
+        return self._lock
+
+
+def shipped_name(field: str, value: str, folder: str) -> str:
+    """A name of something that comes with gammonfarm.
+
+    Raises:
+        InputError: anything else; a client must not make the farm read files.
+    """
+    names = config_names(folder)
+    if value not in names:
+        raise InputError(field, value, f"one of {', '.join(names)}")
+    return value
+
+
+def _named_nets(name: str) -> Nets:
+    from cluster.nets import resolve_net, with_filter
+
+    return with_filter(resolve_net(name))

@@ -1,0 +1,106 @@
+"""The parts of a farm on one machine as processes that are started again when they die."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+log = logging.getLogger(__name__)
+
+PARENT_VARIABLE = "GAMMONFARM_PARENT"
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+_STEADY = 30.0
+_STOP_SECONDS = 40.0
+USER_MISTAKE = 2
+
+
+@dataclass
+class _Part:
+    name: str
+    command: Sequence[str]
+    process: subprocess.Popen[bytes] | None = None
+    started: float = 0.0
+    failures: int = 0
+    again_at: float = field(default=0.0)
+
+
+class Supervisor:
+    """Keeps parts alive until told to stop. A part that says that the user made a mistake ends all."""
+
+    def __init__(self, parts: Mapping[str, Sequence[str]]) -> None:
+        self._parts = [_Part(name, command) for name, command in parts.items()]
+
+    def run(self, stop: threading.Event) -> int:
+        """Returns the exit code."""
+        try:
+            while not stop.is_set():
+                for part in self._parts:
+                    code = self._look(part)
+                    if code is not None:
+                        return code
+                stop.wait(0.2)
+            return 0
+        finally:
+            self._end()
+
+    def _look(self, part: _Part) -> int | None:
+        now = time.monotonic()
+        if part.process is None:
+            if now >= part.again_at:
+                environment = {**os.environ, PARENT_VARIABLE: str(os.getpid())}
+                part.process = subprocess.Popen(part.command, env=environment, start_new_session=True)
+                part.started = now
+            return None
+        code = part.process.poll()
+        if code is None:
+            return None
+        part.process = None
+        if code == USER_MISTAKE:
+            return code
+        part.failures = 0 if now - part.started > _STEADY else part.failures + 1
+        pause = min(_FIRST_PAUSE * 2**part.failures, _LONGEST_PAUSE)
+        part.again_at = now + pause
+        log.warning("%s has ended (%s) and is started again in %.1f s", part.name, code, pause)
+        return None
+
+    def _end(self) -> None:
+        for part in self._parts:
+            if part.process is not None and part.process.poll() is None:
+                part.process.send_signal(signal.SIGTERM)
+        deadline = time.monotonic() + _STOP_SECONDS
+        for part in self._parts:
+            if part.process is None:
+                continue
+            try:
+                part.process.wait(max(deadline - time.monotonic(), 0.1))
+            except subprocess.TimeoutExpired:
+                part.process.kill()
+
+
+def stop_on_signals() -> threading.Event:
+    """An event that SIGTERM, SIGINT, or the end of the supervisor that started this process sets."""
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    parent = os.environ.pop(PARENT_VARIABLE, "")
+    if parent.isdigit():
+
+        def watch() -> None:
+            while not stop.wait(1.0):
+                if os.getppid() != int(parent):
+                    stop.set()
+
+        threading.Thread(target=watch, name="parent", daemon=True).start()
+    return stop
+
+
+def part_command(part: str, arguments: Sequence[str]) -> list[str]:
+    """How a part is started."""
+    return [sys.executable, "-m", "cluster.cli.main", "serve", "--part", part, *arguments]

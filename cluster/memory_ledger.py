@@ -1,0 +1,219 @@
+"""The `Ledger` in memory: for tests and simulations, where it is the plain description of what the Redis one does."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from cluster.ledger import Block, Event, EventKind, JobQuery, Submission, Submitted
+from cluster.scheduling import Priority
+from cluster.store import JobRecord, JobState, MemoryStore
+
+_FEED = 20_000
+_STATUS_SECONDS = 60.0
+
+
+class MemoryLedger(MemoryStore):
+    """See `Ledger`; safe to use from several threads.
+
+    Args:
+        keep_blocks: without, blocks are forgotten at once, so that a simulation of millions takes no memory.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, keep_blocks: bool = True) -> None:
+        super().__init__()
+        self._clock = clock
+        self._keep_blocks = keep_blocks
+        self._changed = threading.Condition(threading.RLock())
+        self._questions: dict[str, tuple[str, int]] = {}
+        self._open: dict[str, int] = {}
+        self._order = 0
+        self._events: dict[str, list[Event]] = {}
+        self._feed: list[Event] = []
+        self._feed_start = 0
+        self._leases: dict[str, tuple[str, float]] = {}
+        self._status: tuple[bytes, float] | None = None
+        self._batches: dict[str, list[str]] = {}
+        self._askers: dict[str, set[str]] = {}
+
+    def submit(self, submissions: Sequence[Submission], now: float) -> list[Submitted]:
+        """See `Ledger`."""
+        with self._changed:
+            return [self._submit(submission, now + i * 1e-6) for i, submission in enumerate(submissions)]
+
+    def _submit(self, submission: Submission, now: float) -> Submitted:
+        latest, number = self._questions.get(submission.key, ("", 0))
+        job = self._jobs.get(latest)
+        if job is not None and (
+            not job.state.is_final or (job.state is JobState.DONE and submission.key in self._results)
+        ):
+            self._askers[latest].add(submission.client)
+            return Submitted(latest, created=False)
+        number += 1
+        name = submission.key if number == 1 else f"{submission.key}-{number}"
+        self._questions[submission.key] = (name, number)
+        self._order += 1
+        self._jobs[name] = JobRecord(
+            id=name,
+            kind=submission.kind,
+            state=JobState.QUEUED,
+            request=submission.request,
+            created=now,
+            updated=now,
+            owner="farm",
+            key=submission.key,
+            client=submission.client,
+            priority=submission.priority,
+            order=self._order,
+        )
+        self._open[name] = self._order
+        self._askers[name] = {submission.client}
+        self._event(name, EventKind.QUEUED, now, {"priority": submission.priority.value, "client": submission.client})
+        return Submitted(name, created=True)
+
+    def open_ids(self) -> list[str]:
+        """See `Ledger`."""
+        with self._changed:
+            return sorted(self._open, key=lambda job: self._open[job])
+
+    def get_jobs(self, job_ids: Sequence[str]) -> list[JobRecord | None]:
+        """See `Ledger`."""
+        return [self._jobs.get(job_id) for job_id in job_ids]
+
+    def find_jobs(self, query: JobQuery) -> list[JobRecord]:
+        """See `Ledger`."""
+        with self._changed:
+            jobs = sorted(self._jobs.values(), key=lambda job: (job.created, job.id), reverse=True)
+        return [job for job in jobs if query.fits(job)][: max(query.limit, 0)]
+
+    def start(self, job_id: str, total: int, now: float) -> bool:
+        """See `Ledger`."""
+        change = {"state": JobState.RUNNING, "blocks_total": total}
+        return self._step(job_id, (JobState.QUEUED,), EventKind.STARTED, now, change, {"total": total})
+
+    def note(self, job_id: str, done: int, total: int, data: dict[str, Any], now: float) -> bool:
+        """See `Ledger`."""
+        change = {"blocks_done": done, "blocks_total": total}
+        said = {"done": done, "total": total, **data}
+        return self._step(job_id, (JobState.RUNNING,), EventKind.PROGRESS, now, change, said)
+
+    def finish(
+        self, job_id: str, state: JobState, now: float, *, message: str = "", code: str = "", report: str = ""
+    ) -> bool:
+        """See `Ledger`."""
+        change = {"state": state, "message": message, "code": code, "report": report}
+        said = {"message": message, "code": code} if message or code else {}
+        kind = EventKind(state.value)
+        return self._step(job_id, (JobState.QUEUED, JobState.RUNNING), kind, now, change, said)
+
+    def leave(self, job_id: str, client: str, now: float) -> int | None:
+        """See `Ledger`."""
+        with self._changed:
+            askers = self._askers.get(job_id, set())
+            if askers and client not in askers:
+                return None
+            if self._jobs[job_id].state.is_final:
+                return max(len(askers) - 1, 0)
+            askers.discard(client)
+            if not askers:
+                self.finish(job_id, JobState.CANCELLED, now, message=f"by {client}", code="cancelled")
+            return len(askers)
+
+    def prioritise(self, job_id: str, priority: Priority, now: float) -> bool:
+        """See `Ledger`."""
+        states = (JobState.QUEUED, JobState.RUNNING)
+        said = {"priority": priority.value}
+        return self._step(job_id, states, EventKind.PRIORITY, now, {"priority": priority}, said)
+
+    def _step(
+        self,
+        job_id: str,
+        states: tuple[JobState, ...],
+        kind: EventKind,
+        now: float,
+        change: dict[str, Any],
+        said: dict[str, Any],
+    ) -> bool:
+        with self._changed:
+            job = self._jobs.get(job_id)
+            if job is None or job.state not in states:
+                return False
+            self._jobs[job_id] = replace(job, updated=now, **change)
+            if kind.is_final:
+                self._open.pop(job_id, None)
+            self._event(job_id, kind, now, said)
+            return True
+
+    def _event(self, job_id: str, kind: EventKind, now: float, data: dict[str, Any]) -> None:
+        job = self._jobs[job_id]
+        self._jobs[job_id] = replace(job, events=job.events + 1)
+        event = Event(job_id, job.events + 1, kind, now, data)
+        self._events.setdefault(job_id, []).append(event)
+        self._feed.append(event)
+        if len(self._feed) > 2 * _FEED:
+            self._feed_start += len(self._feed) - _FEED
+            del self._feed[:-_FEED]
+        self._changed.notify_all()
+
+    def events(self, job_id: str, after: int = 0, limit: int = 1000) -> list[Event]:
+        """See `Ledger`."""
+        with self._changed:
+            return [event for event in self._events.get(job_id, []) if event.number > after][:limit]
+
+    def feed(self, after: str | None, wait: float = 0.0, limit: int = 1000) -> tuple[list[Event], str]:
+        """See `Ledger`."""
+        with self._changed:
+            if after is None:
+                return [], str(self._feed_start + len(self._feed))
+            at = max(int(after) - self._feed_start, 0)
+            if wait > 0:
+                self._changed.wait_for(lambda: len(self._feed) > at, wait)
+            found = self._feed[at : at + limit]
+            return found, str(self._feed_start + at + len(found))
+
+    def put_blocks(self, blocks: Sequence[Block]) -> None:
+        """See `Ledger`."""
+        if self._keep_blocks:
+            for block in blocks:
+                self.put_block(*block)
+
+    def lease(self, duty: str, owner: str, seconds: float) -> bool:
+        """See `Ledger`."""
+        with self._changed:
+            holder, ends = self._leases.get(duty, ("", 0.0))
+            if holder != owner and ends > self._clock():
+                return False
+            self._leases[duty] = (owner, self._clock() + seconds)
+            return True
+
+    def release(self, duty: str, owner: str) -> None:
+        """See `Ledger`."""
+        with self._changed:
+            if self._leases.get(duty, ("", 0.0))[0] == owner:
+                del self._leases[duty]
+
+    def probe(self) -> None:
+        """See `Ledger`."""
+
+    def tidy(self, most: int = 500) -> int:
+        """See `Ledger`: nothing is forgotten here."""
+        return 0
+
+    def put_status(self, status: bytes) -> None:
+        """See `Ledger`."""
+        self._status = (status, self._clock() + _STATUS_SECONDS)
+
+    def get_status(self) -> bytes | None:
+        """See `Ledger`."""
+        return self._status[0] if self._status and self._status[1] > self._clock() else None
+
+    def put_batch(self, batch: str, job_ids: Sequence[str]) -> None:
+        """See `Ledger`."""
+        self._batches[batch] = list(job_ids)
+
+    def get_batch(self, batch: str) -> list[str] | None:
+        """See `Ledger`."""
+        return self._batches.get(batch)

@@ -1,0 +1,362 @@
+"""The `Ledger` on a Redis-protocol server: every step of a job is one script, so that it happens whole or not at all.
+
+A script that ran but whose answer was lost is run again: submitting and ending are harmless twice, a repeated progress
+event is only one more. `#!lua` has a server whose memory is full refuse a script at its beginning; without it, a script
+that begins with EXPIRE would be let through.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from cluster import keys
+from cluster.embedded_redis import EmbeddedRedis
+from cluster.ledger import Block, Event, EventKind, JobQuery, Submission, Submitted
+from cluster.payload import seal
+from cluster.redis_store import RedisStore, field_of, job_of
+from cluster.scheduling import Priority
+from cluster.settings import Settings
+from cluster.store import JobRecord, JobState
+from engine.errors import InfrastructureError
+
+log = logging.getLogger(__name__)
+
+_FEED = 20_000
+_EVENTS = 2_000
+_PAGE = 200
+_MOST_PAGES = 250
+_LOOK_SECONDS = 1.0
+
+# KEYS: question, result, order, index, open, feed
+# ARGV: key, now, kind, request, client, priority, prefixes of jobs, events and askers, seconds to keep, length of feed
+_SUBMIT = """#!lua
+local latest = redis.call('HGET', KEYS[1], 'job')
+redis.call('EXPIRE', KEYS[1], ARGV[10])
+if latest then
+  local state = redis.call('HGET', ARGV[7] .. latest, 'state')
+  if state == 'queued' or state == 'running' or (state == 'done' and redis.call('EXISTS', KEYS[2]) == 1) then
+    redis.call('SADD', ARGV[9] .. latest, ARGV[5])
+    redis.call('EXPIRE', ARGV[9] .. latest, ARGV[10])
+    return {latest, 0}
+  end
+end
+local number = redis.call('HINCRBY', KEYS[1], 'number', 1)
+local id = ARGV[1]
+if number > 1 then id = id .. '-' .. number end
+redis.call('HSET', KEYS[1], 'job', id)
+redis.call('EXPIRE', KEYS[1], ARGV[10])
+redis.call('SADD', ARGV[9] .. id, ARGV[5])
+redis.call('EXPIRE', ARGV[9] .. id, ARGV[10])
+local order = redis.call('INCR', KEYS[3])
+local job = ARGV[7] .. id
+redis.call('HSET', job, 'id', id, 'kind', ARGV[3], 'state', 'queued', 'request', ARGV[4], 'created', ARGV[2],
+  'updated', ARGV[2], 'owner', 'farm', 'key', ARGV[1], 'client', ARGV[5], 'priority', ARGV[6], 'order', order,
+  'events', 1)
+redis.call('ZADD', KEYS[4], ARGV[2], id)
+redis.call('ZADD', KEYS[5], order, id)
+local data = cjson.encode({priority = ARGV[6], client = ARGV[5]})
+redis.call('XADD', ARGV[8] .. id, '1-0', 'kind', 'queued', 'time', ARGV[2], 'data', data)
+redis.call('XADD', KEYS[6], 'MAXLEN', '~', ARGV[11], '*', 'job', id, 'number', 1, 'kind', 'queued', 'time', ARGV[2],
+  'data', data)
+return {id, 1}
+"""
+
+# KEYS: job, events, open, feed, askers
+# ARGV: id, now, kind of event, data, final (1 or 0), seconds to keep, events to keep, length of the feed,
+#   only where nobody asks for the job (1 or 0), number of states, states in which the step is possible, then fields and
+#   values to set
+_STEP = """#!lua
+local state = redis.call('HGET', KEYS[1], 'state')
+local states = tonumber(ARGV[10])
+local possible = false
+for i = 11, 10 + states do
+  if ARGV[i] == state then possible = true end
+end
+if not possible then return 0 end
+if ARGV[9] == '1' and redis.call('SCARD', KEYS[5]) > 0 then return 0 end
+redis.call('HSET', KEYS[1], 'updated', ARGV[2])
+for i = 11 + states, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+local number = redis.call('HINCRBY', KEYS[1], 'events', 1)
+redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[7], number .. '-0', 'kind', ARGV[3], 'time', ARGV[2], 'data', ARGV[4])
+redis.call('XADD', KEYS[4], 'MAXLEN', '~', ARGV[8], '*', 'job', ARGV[1], 'number', number, 'kind', ARGV[3], 'time',
+  ARGV[2], 'data', ARGV[4])
+if ARGV[5] == '1' then
+  redis.call('ZREM', KEYS[3], ARGV[1])
+  redis.call('EXPIRE', KEYS[1], ARGV[6])
+  redis.call('EXPIRE', KEYS[2], ARGV[6])
+  redis.call('EXPIRE', KEYS[5], ARGV[6])
+end
+return number
+"""
+
+# KEYS: job, askers; ARGV: client. Returns how many others there are; -1 if the client is none of them. A job that
+# nobody asks for any more is free for all: so that the same call again, after its answer was lost, still ends it.
+_LEAVE = """#!lua
+local askers = redis.call('SCARD', KEYS[2])
+if askers > 0 and redis.call('SISMEMBER', KEYS[2], ARGV[1]) == 0 then return -1 end
+local state = redis.call('HGET', KEYS[1], 'state')
+if state ~= 'queued' and state ~= 'running' then return math.max(askers - 1, 0) end
+return askers - redis.call('SREM', KEYS[2], ARGV[1])
+"""
+
+# KEYS: lease; ARGV: owner, milliseconds (0: give it back)
+_LEASE = """#!lua
+local owner = redis.call('GET', KEYS[1])
+if owner and owner ~= ARGV[1] then return 0 end
+if ARGV[2] == '0' then
+  if owner then redis.call('DEL', KEYS[1]) end
+  return 1
+end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
+"""
+
+
+class RedisLedger(RedisStore):
+    """See `Ledger`."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self._submit = self._client.register_script(_SUBMIT)
+        self._step = self._client.register_script(_STEP)
+        self._lease = self._client.register_script(_LEASE)
+        self._leave = self._client.register_script(_LEAVE)
+
+    def submit(self, submissions: Sequence[Submission], now: float) -> list[Submitted]:
+        """See `Ledger`."""
+
+        def write() -> Any:
+            if len(submissions) == 1:
+                return [self._submit(*_submission(submissions[0], now))]
+            with self._client.pipeline(transaction=False) as pipe:
+                for i, submission in enumerate(submissions):
+                    names, values = _submission(submission, now + i * 1e-6)
+                    self._submit(names, values, client=pipe)
+                return pipe.execute()
+
+        return [Submitted(job.decode(), bool(created)) for job, created in self._call(write)]
+
+    def open_ids(self) -> list[str]:
+        """See `Ledger`."""
+        return [job.decode() for job in self._call(lambda: self._client.zrange(keys.OPEN.key(), 0, -1))]
+
+    def get_jobs(self, job_ids: Sequence[str]) -> list[JobRecord | None]:
+        """See `Ledger`."""
+
+        def read() -> Any:
+            with self._client.pipeline(transaction=False) as pipe:
+                for job_id in job_ids:
+                    pipe.hgetall(keys.JOB.key(job_id))
+                return pipe.execute()
+
+        return [job_of(fields) for fields in self._call(read)]
+
+    def find_jobs(self, query: JobQuery) -> list[JobRecord]:
+        """See `Ledger`."""
+        found: list[JobRecord] = []
+        highest = "+inf" if query.before is None else f"({query.before!r}"
+        for page in range(_MOST_PAGES):
+            ids = self._call(
+                lambda page=page: self._client.zrevrangebyscore(  # type: ignore[misc]
+                    keys.JOB_INDEX.key(), highest, "-inf", start=page * _PAGE, num=_PAGE
+                )
+            )
+            jobs = self.get_jobs([job.decode() for job in ids])
+            found.extend(job for job in jobs if job is not None and query.fits(job))
+            if len(ids) < _PAGE or len(found) >= query.limit:
+                break
+        return found[: max(query.limit, 0)]
+
+    def start(self, job_id: str, total: int, now: float) -> bool:
+        """See `Ledger`."""
+        change = {"state": JobState.RUNNING.value, "blocks_total": total}
+        return self._change(job_id, (JobState.QUEUED,), EventKind.STARTED, now, change, {"total": total})
+
+    def note(self, job_id: str, done: int, total: int, data: dict[str, Any], now: float) -> bool:
+        """See `Ledger`."""
+        change = {"blocks_done": done, "blocks_total": total}
+        said = {"done": done, "total": total, **data}
+        return self._change(job_id, (JobState.RUNNING,), EventKind.PROGRESS, now, change, said)
+
+    def finish(
+        self, job_id: str, state: JobState, now: float, *, message: str = "", code: str = "", report: str = ""
+    ) -> bool:
+        """See `Ledger`."""
+        change = {"state": state.value, "message": message, "code": code, "report": report}
+        said = {"message": message, "code": code} if message or code else {}
+        states = (JobState.QUEUED, JobState.RUNNING)
+        return self._change(job_id, states, EventKind(state.value), now, change, said)
+
+    def leave(self, job_id: str, client: str, now: float) -> int | None:
+        """See `Ledger`."""
+        names = [keys.JOB.key(job_id), keys.ASKERS.key(job_id)]
+        others = int(self._call(lambda: self._leave(names, [client])))
+        if others == 0:
+            change = {"state": JobState.CANCELLED.value, "message": f"by {client}", "code": "cancelled"}
+            said = {"message": f"by {client}", "code": "cancelled"}
+            states = (JobState.QUEUED, JobState.RUNNING)
+            self._change(job_id, states, EventKind.CANCELLED, now, change, said, unasked=True)
+        return None if others < 0 else others
+
+    def prioritise(self, job_id: str, priority: Priority, now: float) -> bool:
+        """See `Ledger`."""
+        said = {"priority": priority.value}
+        return self._change(job_id, (JobState.QUEUED, JobState.RUNNING), EventKind.PRIORITY, now, said, said)
+
+    def _change(
+        self,
+        job_id: str,
+        states: tuple[JobState, ...],
+        kind: EventKind,
+        now: float,
+        change: dict[str, Any],
+        said: dict[str, Any],
+        *,
+        unasked: bool = False,
+    ) -> bool:
+        names = [keys.JOB.key(job_id), keys.EVENTS.key(job_id), keys.OPEN.key(), keys.FEED.key()]
+        names.append(keys.ASKERS.key(job_id))
+        values: list[Any] = [job_id, repr(now), kind.value, json.dumps(said), int(kind.is_final)]
+        values += [keys.CACHE_TTL, _EVENTS, _FEED, int(unasked), len(states), *(state.value for state in states)]
+        values += [part for item in change.items() for part in item]
+        return bool(self._call(lambda: self._step(names, values)))
+
+    def events(self, job_id: str, after: int = 0, limit: int = 1000) -> list[Event]:
+        """See `Ledger`."""
+        name = keys.EVENTS.key(job_id)
+        rows = self._call(lambda: self._client.xrange(name, min=f"{after + 1}-0", count=limit))
+        return [_event(job_id, int(number.partition(b"-")[0]), fields) for number, fields in rows]
+
+    def feed(self, after: str | None, wait: float = 0.0, limit: int = 1000) -> tuple[list[Event], str]:
+        """See `Ledger`."""
+        name = keys.FEED.key()
+        if after is None:
+            last = self._call(lambda: self._client.xrevrange(name, count=1))
+            return [], last[0][0].decode() if last else "0-0"
+        if wait > 0:  # only wakes us: its answer has another shape in either version of the protocol
+            self._call(lambda: self._client.xread({name: after}, count=1, block=max(round(wait * 1000), 1)))
+        rows = self._call(lambda: self._client.xrange(name, min=f"({after}", count=limit))
+        events = [_event(fields[b"job"].decode(), int(fields[b"number"]), fields) for _, fields in rows]
+        return events, rows[-1][0].decode() if rows else after
+
+    def put_blocks(self, blocks: Sequence[Block]) -> None:
+        """See `Ledger`."""
+
+        def write() -> None:
+            with self._client.pipeline(transaction=False) as pipe:
+                for series, trials, payload in blocks:
+                    pipe.hsetnx(keys.SERIES.key(series), field_of(trials), seal(payload))
+                for series in {series for series, _, _ in blocks}:
+                    pipe.expire(keys.SERIES.key(series), keys.SERIES.ttl)
+                pipe.execute()
+
+        if blocks:
+            self._call(write)
+
+    def lease(self, duty: str, owner: str, seconds: float) -> bool:
+        """See `Ledger`."""
+        return bool(self._call(lambda: self._lease([keys.LEASE.key(duty)], [owner, max(round(seconds * 1000), 1)])))
+
+    def release(self, duty: str, owner: str) -> None:
+        """See `Ledger`."""
+        self._call(lambda: self._lease([keys.LEASE.key(duty)], [owner, 0]))
+
+    def probe(self) -> None:
+        """See `Ledger`."""
+        self._call(lambda: self._client.set(keys.PROBE.key(), b"", ex=keys.PROBE.ttl))
+
+    def tidy(self, most: int = 500) -> int:
+        """See `Ledger`."""
+        index = keys.JOB_INDEX.key()
+
+        def forgotten() -> list[bytes]:
+            ids = self._client.zrange(index, 0, most - 1)
+            with self._client.pipeline(transaction=False) as pipe:
+                for job in ids:
+                    pipe.exists(keys.JOB.key(job.decode()))
+                return [job for job, there in zip(ids, pipe.execute(), strict=True) if not there]
+
+        gone = self._call(forgotten)
+        return int(self._call(lambda: self._client.zrem(index, *gone))) if gone else 0
+
+    def put_status(self, status: bytes) -> None:
+        """See `Ledger`."""
+        self._call(lambda: self._client.set(keys.STATUS.key(), status, ex=keys.STATUS.ttl))
+
+    def get_status(self) -> bytes | None:
+        """See `Ledger`."""
+        status: bytes | None = self._call(lambda: self._client.get(keys.STATUS.key()))
+        return status
+
+    def put_batch(self, batch: str, job_ids: Sequence[str]) -> None:
+        """See `Ledger`."""
+        name = keys.BATCH.key(batch)
+
+        def write() -> None:
+            with self._client.pipeline(transaction=True) as pipe:
+                pipe.delete(name)
+                pipe.rpush(name, *job_ids)
+                pipe.expire(name, keys.BATCH.ttl)
+                pipe.execute()
+
+        self._call(write)
+
+    def get_batch(self, batch: str) -> list[str] | None:
+        """See `Ledger`."""
+        found = self._call(lambda: self._client.lrange(keys.BATCH.key(batch), 0, -1))
+        return [job.decode() for job in found] or None
+
+
+def _submission(s: Submission, now: float) -> tuple[list[str], list[Any]]:
+    names = [keys.QUESTION.key(s.key), keys.RESULT.key(s.key), keys.ORDER.key(), keys.JOB_INDEX.key(), keys.OPEN.key()]
+    values: list[Any] = [s.key, repr(now), s.kind.value, s.request, s.client, s.priority.value]
+    values += [keys.JOB.key(), keys.EVENTS.key(), keys.ASKERS.key(), keys.CACHE_TTL, _FEED]
+    return [*names, keys.FEED.key()], values
+
+
+def _event(job: str, number: int, fields: dict[bytes, bytes]) -> Event:
+    kind = EventKind(fields[b"kind"].decode())
+    return Event(job, number, kind, float(fields[b"time"]), json.loads(fields[b"data"]))
+
+
+@contextmanager
+def open_ledger(settings: Settings) -> Iterator[RedisLedger]:
+    """The configured ledger, checked to answer; see `cluster.redis_store.open_store`. An embedded server is started
+    again when it dies.
+    """
+    with ExitStack() as stack:
+        url = settings.redis_url
+        if url is None:
+            server = stack.enter_context(EmbeddedRedis(settings.home, safe=True))
+            url = server.url
+            stack.enter_context(_kept_alive(server))
+        ledger = RedisLedger(url)
+        stack.callback(ledger.close)
+        ledger.ping()
+        yield ledger
+
+
+@contextmanager
+def _kept_alive(server: EmbeddedRedis) -> Iterator[None]:
+    stop = threading.Event()
+
+    def watch() -> None:
+        while not stop.wait(_LOOK_SECONDS):
+            try:
+                if server.revive():
+                    log.warning("the embedded redis server had died and was started again")
+            except InfrastructureError as error:
+                log.warning("%s", error)
+
+    thread = threading.Thread(target=watch, name="embedded redis", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()

@@ -1,0 +1,256 @@
+"""Whose turn it is, how large a block should be, and when a job will be done. Pure: time and speeds are arguments.
+
+Two levels of stride scheduling. The farm's processor seconds are shared between classes of priority by their weights,
+inside a class equally between the clients that have work, and inside a client between the jobs that he has begun. Who
+had nothing to do gets no credit for it later: he joins at the virtual time of those who worked. So a newly submitted
+interactive job is next, whatever waits in front of it, and a book still gets its hundredth part while others are busy.
+
+(Waldspurger and Weihl, "Stride Scheduling: Deterministic Proportional-Share Resource Management", 1995.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from engine.errors import InternalError
+
+
+class Priority(StrEnum):
+    """A job's class: who waits for its answer."""
+
+    INTERACTIVE = "interactive"
+    """Somebody sits in front of a screen."""
+    NORMAL = "normal"
+    BULK = "bulk"
+    """Books, archives, training: hours, whatever happens."""
+
+
+SHARES = {Priority.INTERACTIVE: 100.0, Priority.NORMAL: 10.0, Priority.BULK: 1.0}
+"""Weights by which classes that all have work share the farm."""
+
+JOBS_AT_ONCE = 8
+"""Jobs of one client in one class that are worked on at the same time; the others wait in the order they came."""
+
+
+@dataclass
+class _Job:
+    id: str
+    order: float
+    served: float = 0.0
+    begun: bool = False
+    waiting: bool = False
+
+
+@dataclass
+class _Client:
+    virtual: float = 0.0
+    begun: dict[str, _Job] = field(default_factory=dict)
+    queued: dict[str, _Job] = field(default_factory=dict)
+
+    def next(self) -> _Job | None:
+        """The begun job that got least; a queued one where fewer are under way than may be."""
+        ready = [job for job in self.begun.values() if not job.waiting]
+        if self.queued and len(self.begun) < JOBS_AT_ONCE:
+            first = next(iter(self.queued.values()))
+            # A job that has not begun has been served nothing.
+            return first if all(job.served > 0 for job in ready) else min(ready, key=lambda j: (j.served, j.order))
+        return min(ready, key=lambda job: (job.served, job.order), default=None)
+
+    @property
+    def empty(self) -> bool:
+        return not self.begun and not self.queued
+
+
+@dataclass
+class _Class:
+    virtual: float = 0.0
+    clients: dict[str, _Client] = field(default_factory=dict)
+    now: float = 0.0
+    """Virtual time among its clients."""
+
+
+class FairQueue:
+    """The open jobs of a farm and whose turn it is."""
+
+    def __init__(self) -> None:
+        self._classes = {priority: _Class() for priority in Priority}
+        self._home: dict[str, tuple[Priority, str]] = {}
+        self._now = 0.0
+
+    def __len__(self) -> int:
+        return len(self._home)
+
+    def __contains__(self, job: str) -> bool:
+        return job in self._home
+
+    def jobs(self) -> list[str]:
+        """All jobs that are in."""
+        return list(self._home)
+
+    def add(self, job: str, client: str, priority: Priority, order: float) -> None:
+        """Let a job in; `order` sorts the jobs of one client (rising)."""
+        if job in self._home:
+            raise InternalError(f"job {job} is in the queue already")
+        group = self._classes[priority]
+        if not group.clients:
+            group.virtual = max(group.virtual, self._now)
+        if client not in group.clients:
+            group.clients[client] = _Client(virtual=group.now)
+        group.clients[client].queued[job] = _Job(job, order)
+        self._home[job] = (priority, client)
+
+    def remove(self, job: str) -> None:
+        """Take a job out, whether finished or not; unknown ones are ignored."""
+        if job not in self._home:
+            return
+        priority, name = self._home.pop(job)
+        group = self._classes[priority]
+        client = group.clients[name]
+        client.queued.pop(job, None)
+        client.begun.pop(job, None)
+        if client.empty:
+            del group.clients[name]
+
+    def move(self, job: str, priority: Priority) -> None:
+        """Change a job's class."""
+        before, client = self._home[job]
+        if before is not priority:
+            state = self._state(job)
+            self.remove(job)
+            self.add(job, client, priority, state.order)
+            if state.begun:
+                self.begin(job)
+                self._state(job).waiting = state.waiting
+
+    def begin(self, job: str) -> None:
+        """The job is worked on from now."""
+        priority, client = self._home[job]
+        owner = self._classes[priority].clients[client]
+        if job in owner.queued:
+            state = owner.queued.pop(job)
+            state.begun = True
+            owner.begun[job] = state
+
+    def wait(self, job: str, waiting: bool) -> None:
+        """Say that a begun job has (or no longer has) nothing to hand out until something of it comes back."""
+        if job in self._home:
+            self._state(job).waiting = waiting
+
+    def next(self) -> str | None:
+        """The job whose turn it is; None when no job has anything to hand out."""
+        for priority, group in self._by_virtual_time():
+            for name, client in sorted(group.clients.items(), key=lambda item: (item[1].virtual, item[0])):
+                job = client.next()
+                if job is not None:
+                    self._now = max(self._now, group.virtual)
+                    group.now = max(group.now, client.virtual)
+                    assert self._home[job.id] == (priority, name)
+                    return job.id
+        return None
+
+    def charge(self, job: str, seconds: float) -> None:
+        """Count processor seconds given to a job (or, negative, given back)."""
+        if job not in self._home:
+            return
+        priority, client = self._home[job]
+        group = self._classes[priority]
+        group.virtual += seconds / SHARES[priority]
+        group.clients[client].virtual += seconds
+        self._state(job).served += seconds
+
+    def waiting_jobs(self) -> int:
+        """Jobs that have not begun."""
+        return sum(len(c.queued) for group in self._classes.values() for c in group.clients.values())
+
+    def clients(self) -> int:
+        """Clients with open jobs."""
+        return len({client for _, client in self._home.values()})
+
+    def _by_virtual_time(self) -> Iterator[tuple[Priority, _Class]]:
+        order = {priority: rank for rank, priority in enumerate(Priority)}
+        busy = [(p, g) for p, g in self._classes.items() if g.clients]
+        yield from sorted(busy, key=lambda item: (item[1].virtual, order[item[0]]))
+
+    def _state(self, job: str) -> _Job:
+        priority, name = self._home[job]
+        client = self._classes[priority].clients[name]
+        return client.begun[job] if job in client.begun else client.queued[job]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockSizes:
+    """How long a block should take."""
+
+    target: float = 2.0
+    """Processor seconds; blocks of a known speed stay between half and one and a half of it."""
+    first: int = 36
+    """Units (trials of all candidates) of a job's first block, when nothing is known of its speed."""
+    growth: float = 4.0
+    """Most times by which a block is larger than the largest one that was measured."""
+    round_to: int = 36
+
+
+DEFAULT_SIZES = BlockSizes()
+
+
+class Speed:
+    """How fast one job's units are computed: a moving average, weighted by the seconds behind it."""
+
+    def __init__(self, sizes: BlockSizes = DEFAULT_SIZES) -> None:
+        self._sizes = sizes
+        self._units = 0.0
+        self._seconds = 0.0
+        self._largest = 0
+
+    @property
+    def known(self) -> bool:
+        """Whether anything was measured."""
+        return self._units > 0 and self._seconds > 0
+
+    def measured(self, units: int, seconds: float) -> None:
+        """A block of so many units took so long."""
+        # Older blocks count for at most four targets: the speed follows when games get longer.
+        keep = min(1.0, 4 * self._sizes.target / self._seconds) if self._seconds else 0.0
+        self._units = keep * self._units + units
+        self._seconds = keep * self._seconds + max(seconds, 1e-9)
+        self._largest = max(self._largest, units)
+
+    def seconds(self, units: float) -> float:
+        """How long so many units will take; the target while nothing is known."""
+        return units * self._seconds / self._units if self.known else self._sizes.target
+
+    def block(self, units_left: int, workers: int) -> int:
+        """Units of the next block.
+
+        The last blocks of a job are cut smaller, down to a quarter of the target, so that all workers end together.
+        """
+        if not self.known:
+            return max(1, min(self._sizes.first, units_left))
+        per_second = self._units / self._seconds
+        wanted = min(self._sizes.target * per_second, self._sizes.growth * self._largest)
+        share = max(units_left / max(workers, 1), self._sizes.target / 4 * per_second)
+        size = max(1, int(min(wanted, share)))
+        if size > self._sizes.round_to:
+            size -= size % self._sizes.round_to
+        return max(1, min(size, units_left))
+
+
+class Arrival:
+    """When a job will be done: its work left by the rate at which it is served."""
+
+    def __init__(self, started: float) -> None:
+        self._started = started
+        self._seconds = 0.0
+
+    def served(self, seconds: float) -> None:
+        """Processor seconds that were spent on it."""
+        self._seconds += seconds
+
+    def left(self, now: float, seconds_left: float) -> float | None:
+        """Seconds until it is done, if it goes on being served as it was; None before anything came back."""
+        elapsed = now - self._started
+        if self._seconds <= 0 or elapsed <= 0:
+            return None
+        return seconds_left / (self._seconds / elapsed)

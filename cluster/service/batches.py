@@ -1,0 +1,142 @@
+"""Endpoints of batches: thousands of questions in one request, their answers as they come."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections import Counter
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Response
+from fastapi.responses import StreamingResponse
+from pydantic import Field, ValidationError
+from starlette.concurrency import run_in_threadpool
+
+from cluster.schemas import Model
+from cluster.service.app import CallerDependency, Shared, SharedDependency
+from cluster.service.desk_front import AnySubmission, Question
+from cluster.service.jobs import answer_text
+from cluster.service.problems import ProblemError, problem_of
+from cluster.service.streams import streaming_headers
+from cluster.service_models import BATCH_ID, MAX_BATCH, BatchItem, BatchProgress, BatchView, Problem
+from cluster.store import JobRecord
+from engine.errors import InfrastructureError, InputError
+
+router = APIRouter(prefix="/v1", tags=["batches"])
+
+BatchId = Annotated[str, Path(pattern=BATCH_ID, description="Id of a batch.")]
+_CHUNK = 500
+_LOOK_AGAIN = 15.0
+_UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "No such batch"}}
+
+
+class BatchSubmission(Model):
+    """Questions of any kinds, each as it would be submitted alone."""
+
+    jobs: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_BATCH)
+
+
+@router.post("/batches", status_code=201, summary="Submit many questions")
+def submit_batch(batch: BatchSubmission, shared: SharedDependency, caller: CallerDependency) -> BatchView:
+    """Each question becomes a job or a problem; one that makes no sense doesn't stop the others."""
+    if len(batch.jobs) > shared.limits.batch:
+        raise ProblemError(413, f"at most {shared.limits.batch} submissions in a batch")
+    shared.rates.take(caller.name, len(batch.jobs) / 10)
+    items: list[BatchItem] = []
+    questions: list[tuple[int, Question]] = []
+    for index, fields in enumerate(batch.jobs):
+        try:
+            questions.append((index, shared.front.understand(AnySubmission.model_validate(fields))))
+        except ProblemError as error:
+            items.append(BatchItem(index=index, problem=error.problem))
+        except (InputError, ValidationError) as error:
+            items.append(BatchItem(index=index, problem=problem_of(error)))
+    for at in range(0, len(questions), _CHUNK):
+        part = questions[at : at + _CHUNK]
+        found = shared.front.submit([question for _, question in part], caller)
+        for (index, _), submitted in zip(part, found, strict=True):
+            items.append(BatchItem(index=index, job=submitted.job, created=submitted.created))
+    name = secrets.token_hex(16)
+    jobs = dict.fromkeys(item.job for item in items if item.job)
+    if jobs:
+        shared.ledger.put_batch(name, list(jobs))
+    return BatchView(batch=name, items=tuple(sorted(items, key=lambda item: item.index)))
+
+
+@router.get("/batches/{batch_id}", summary="How far a batch is", responses=_UNKNOWN)
+def look_at_batch(batch_id: BatchId, shared: SharedDependency, caller: CallerDependency) -> BatchProgress:
+    """Jobs by state."""
+    jobs = _jobs_of(shared, batch_id)
+    states = Counter(record.state for record in _records(shared, jobs) if record is not None)
+    return BatchProgress(batch=batch_id, jobs=len(jobs), states=dict(states))
+
+
+@router.get(
+    "/batches/{batch_id}/results",
+    summary="Answers of a batch as they come",
+    responses={**_UNKNOWN, 200: {"content": {"application/x-ndjson": {}}, "description": "One `BatchLine` a line"}},
+    response_class=StreamingResponse,
+)
+async def stream_results(batch_id: BatchId, shared: SharedDependency, caller: CallerDependency) -> Response:
+    """One line of JSON for each job, as soon as it has ended, in that order; ends after the last one."""
+    jobs = await run_in_threadpool(_jobs_of, shared, batch_id)
+    if shared.hub.open >= shared.limits.streams:
+        raise ProblemError(503, f"at most {shared.limits.streams} streams", "too-many", retry_after=10)
+    return StreamingResponse(_lines(shared, jobs), media_type="application/x-ndjson", headers=streaming_headers())
+
+
+async def _lines(shared: Shared, jobs: list[str]) -> AsyncIterator[bytes]:
+    waiting = dict.fromkeys(jobs)
+    with shared.hub.watch(jobs) as watch:
+        look = list(waiting)
+        while waiting:
+            try:
+                while look:
+                    part, rest = look[:_CHUNK], look[_CHUNK:]
+                    for job, line in await run_in_threadpool(_ended, shared, part):
+                        del waiting[job]
+                        yield line
+                    look = [job for job in rest if job in waiting]
+            except InfrastructureError:
+                yield b"\n"  # Redis is away: the stream stays open
+            if not waiting:
+                return
+            event = await watch.next(_LOOK_AGAIN)
+            if event is None:
+                look = list(waiting)  # the feed forgets after a while
+                yield b"\n"  # so that the connection stays open
+                continue
+            look += [event.job] if event.kind.is_final and event.job in waiting and event.job not in look else []
+
+
+def _ended(shared: Shared, look: list[str]) -> list[tuple[str, bytes]]:
+    """Those among `look` that have ended, with their lines."""
+    return [
+        (job, _line(shared, job, record))
+        for job, record in zip(look, _records(shared, look), strict=True)
+        if record is None or record.state.is_final
+    ]
+
+
+def _line(shared: Shared, job: str, record: JobRecord | None) -> bytes:
+    try:
+        if record is None:
+            raise ProblemError(410, "the job has been forgotten")
+        answer = answer_text(shared, record)
+    except ProblemError as error:
+        state = record.state.value if record else "cancelled"
+        found = {"job": job, "state": state, "problem": error.problem.model_dump()}
+        return json.dumps(found, separators=(",", ":")).encode() + b"\n"
+    return b'{"job":"' + job.encode() + b'","state":"done","answer":' + answer + b"}\n"
+
+
+def _jobs_of(shared: Shared, batch: str) -> list[str]:
+    jobs = shared.ledger.get_batch(batch)
+    if jobs is None:
+        raise ProblemError(404, f"no batch {batch}")
+    return jobs
+
+
+def _records(shared: Shared, jobs: list[str]) -> list[JobRecord | None]:
+    return [r for at in range(0, len(jobs), _CHUNK) for r in shared.ledger.get_jobs(jobs[at : at + _CHUNK])]

@@ -1,0 +1,110 @@
+"""Taking submissions in: from JSON to a content key and a line in the ledger."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from pydantic import Field
+
+from cluster.farm.desk import Desk
+from cluster.farm.kinds import Kind
+from cluster.farm.registry import Kinds, read, written
+from cluster.ledger import Ledger, Submission, Submitted
+from cluster.scheduling import Priority
+from cluster.schemas import Model
+from cluster.service.auth import Caller
+from cluster.service.limits import Limits
+from cluster.service.problems import ProblemError
+from cluster.store import JobKind, JobRecord
+from engine.errors import InputError
+
+_KEYS = 20_000
+_RANK = {Priority.BULK: 0, Priority.NORMAL: 1, Priority.INTERACTIVE: 2}
+
+
+class AnySubmission(Model):
+    """A submission of any kind, before its request is looked at."""
+
+    kind: JobKind
+    request: dict[str, Any]
+    net: str = Field(default="shipped", min_length=1, max_length=130)
+    """shipped, champion, NAME@ALIAS, NAME@VERSION or a digest."""
+    priority: Priority | None = None
+    """None: the usual class of its kind."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A submission that makes sense."""
+
+    kind: Kind
+    net: str
+    request: Any
+    key: str
+    priority: Priority
+
+
+class Front:
+    """Everything that an endpoint does with submissions; safe to use from several threads."""
+
+    def __init__(
+        self, ledger: Ledger, desk: Desk, kinds: Kinds, limits: Limits, wall: Callable[[], float] = time.time
+    ) -> None:
+        self._ledger, self._desk, self._kinds, self._limits, self._wall = ledger, desk, kinds, limits, wall
+        self._keys: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._lock = Lock()
+
+    def understand(self, submission: AnySubmission) -> Question:
+        """Check a submission and find its key.
+
+        Raises:
+            InputError, pydantic.ValidationError: it makes no sense. ProblemError: it is too large.
+        """
+        kind = self._kinds.of(submission.kind)
+        request = kind.request.model_validate(submission.request)
+        return self._question(kind, submission.net, request, submission.priority)
+
+    def _question(self, kind: Kind, net: str, request: Any, priority: Priority | None) -> Question:
+        size = kind.size(request)
+        if size > self._limits.size:
+            raise ProblemError(413, f"a job of {size} units; at most {self._limits.size}")
+        digest = self._desk.digest(net)
+        text = (kind.name.value, written(digest, request))
+        with self._lock:
+            key = self._keys.get(text)
+        if key is None:
+            key = kind.key(request, digest, self._desk)
+            with self._lock:
+                self._keys[text] = key
+                while len(self._keys) > _KEYS:
+                    self._keys.popitem(last=False)
+        return Question(kind, digest, request, key, priority or kind.priority)
+
+    def submit(self, questions: Sequence[Question], caller: Caller) -> list[Submitted]:
+        """Write questions down. One that is an open job of a lower class moves that job up."""
+        submissions = [
+            Submission(q.kind.name, q.key, written(q.net, q.request), caller.name, q.priority) for q in questions
+        ]
+        found = self._ledger.submit(submissions, self._wall())
+        old = [(s.job, q.priority) for s, q in zip(found, questions, strict=True) if not s.created]
+        for (job, priority), record in zip(old, self._ledger.get_jobs([job for job, _ in old]), strict=True):
+            if record and not record.state.is_final and _RANK[priority] > _RANK[record.priority]:
+                self._ledger.prioritise(job, priority, self._wall())
+        return found
+
+    def extended(self, record: JobRecord, changes: dict[str, Any]) -> Question:
+        """The question of a job with more work in it.
+
+        Raises:
+            InputError: it can't be extended that way.
+        """
+        if not record.client:
+            raise InputError("job", record.id, "a job of the farm")
+        kind = self._kinds.of(record.kind)
+        net, request = read(kind, record.request)
+        return self._question(kind, net, kind.extended(request, changes), record.priority)

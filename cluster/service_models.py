@@ -1,0 +1,190 @@
+"""What the HTTP API takes and gives: the models that the server and the client share."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from cluster.ledger import Event, EventKind
+from cluster.scheduling import Priority
+from cluster.schemas import Model
+from cluster.store import JobKind, JobRecord, JobState
+
+MAX_BATCH = 10_000
+JOB_ID = r"^[0-9a-f]{8,64}(-[0-9]{1,6})?$"
+BATCH_ID = r"^[0-9a-f]{32}$"
+
+
+class Problem(Model):
+    """What went wrong, as `application/problem+json` (RFC 9457)."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    code: str
+    """Fit for programs: input, unauthorized, forbidden, not-found, not-ready, gone, too-large, too-many, unavailable,
+    internal; a failed job adds quarantined and infrastructure."""
+    field: str | None = None
+    """The field that doesn't fit."""
+
+
+class JobView(Model):
+    """A job."""
+
+    id: str
+    kind: JobKind
+    state: JobState
+    client: str
+    priority: Priority
+    created: float
+    """Unix seconds, as `updated`."""
+    updated: float
+    done: int
+    """Units (trials of all candidates, positions, shards)."""
+    total: int
+    events: int
+    """Number of the last event."""
+    net: str
+    """Digest of the main net; empty for a job of a command that works for itself, as `request`."""
+    request: dict[str, Any]
+    message: str
+    code: str
+
+
+class Accepted(Model):
+    """A submission's job."""
+
+    job: JobView
+    created: bool
+    """False: the same question was a job already."""
+
+
+class JobPage(Model):
+    """Jobs, those created last first."""
+
+    jobs: tuple[JobView, ...]
+    before: float | None
+    """Ask with this for the next page; null on the last one."""
+
+
+class JobAnswer(Model):
+    """The answer of a job that is done."""
+
+    job: str
+    kind: JobKind
+    result: Any
+    """Exact: the same bytes from any farm. Its model is that of the kind."""
+    provenance: dict[str, Any] | None = None
+    timing: dict[str, Any] | None = None
+
+
+class EventView(Model):
+    """Something that happened to a job; the data of a server-sent event."""
+
+    job: str
+    number: int
+    kind: EventKind
+    time: float
+    data: dict[str, Any]
+
+
+class Extension(Model):
+    """More work for the same question."""
+
+    trials: Annotated[int, Field(ge=1)] | None = None
+    level: Annotated[int, Field(ge=1, le=4)] | None = None
+
+
+class PriorityChange(Model):
+    """Another class."""
+
+    priority: Priority
+
+
+class BatchItem(Model):
+    """What became of one submission of a batch: a job, or a problem."""
+
+    index: int
+    job: str | None = None
+    created: bool = False
+    problem: Problem | None = None
+
+
+class BatchView(Model):
+    """A batch as it was accepted."""
+
+    batch: str
+    items: tuple[BatchItem, ...]
+
+
+class BatchProgress(Model):
+    """How far a batch is."""
+
+    batch: str
+    jobs: int
+    states: dict[JobState, int]
+
+
+class BatchLine(Model):
+    """One line of a batch's results: the answer, or why there is none."""
+
+    job: str
+    state: JobState
+    answer: JobAnswer | None = None
+    problem: Problem | None = None
+
+
+class KindView(Model):
+    """A kind of job."""
+
+    name: JobKind
+    summary: str
+    priority: Priority
+    """Class of a job whose client names none."""
+    example: dict[str, Any]
+    request: dict[str, Any]
+    """JSON schema."""
+    result: dict[str, Any]
+    """JSON schema."""
+
+
+class Health(Model):
+    """Whether the API lives, or is ready."""
+
+    status: str
+    detail: str = ""
+
+
+def job_view(record: JobRecord) -> JobView:
+    """A record as clients see it."""
+    net, request = "", {}
+    try:
+        fields = json.loads(record.request)
+        if record.client:
+            net, request = str(fields["net"]), dict(fields["request"])
+    except (ValueError, KeyError, TypeError):
+        pass  # written by a version with another form: the rest is still worth showing
+    return JobView(
+        id=record.id,
+        kind=record.kind,
+        state=record.state,
+        client=record.client,
+        priority=record.priority,
+        created=record.created,
+        updated=record.updated,
+        done=record.blocks_done,
+        total=record.blocks_total,
+        events=record.events,
+        net=net,
+        request=request,
+        message=record.message,
+        code=record.code,
+    )
+
+
+def event_view(event: Event) -> EventView:
+    """An event as clients see it."""
+    return EventView(job=event.job, number=event.number, kind=event.kind, time=event.time, data=event.data)

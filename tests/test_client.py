@@ -1,0 +1,265 @@
+"""The client against the API, in this process: blocking, asynchronous, and through breaks of the connection."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from test_service import NETS, Service, rollout
+
+from cluster.cli.main import main
+from cluster.client import AsyncClient, Client, FarmError, submission
+from cluster.client_calls import check_url, token_of_environment
+from cluster.ledger import EventKind
+from cluster.scheduling import Priority
+from cluster.schemas import RolloutRequest
+from cluster.service_models import JobView
+from cluster.store import JobState
+from engine.errors import InfrastructureError, InputError
+
+URL = "http://127.0.0.1"
+REQUEST = rollout()["request"]
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+    made = Service()
+    with made.client:
+        yield made
+    made.close()
+
+
+class Through(httpx.BaseTransport):
+    """Hands requests to the application; the first `broken` of them fail on the way."""
+
+    def __init__(self, service: Service, broken: int = 0) -> None:
+        self.service, self.broken = service, broken
+        self.requests: list[httpx.Request] = []
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.requests.append(request)
+        if self.broken > 0:
+            self.broken -= 1
+            raise httpx.ConnectError("refused")
+        return self.service.client._transport.handle_request(request)
+
+
+@pytest.fixture
+def client(service: Service) -> Iterator[Client]:
+    with Client(URL, transport=Through(service)) as made:
+        yield made
+
+
+def test_the_client_submits_watches_and_reads(service: Service, client: Client) -> None:
+    service.work_beside()
+    accepted = client.submit("rollout", RolloutRequest(**REQUEST), priority=Priority.INTERACTIVE)
+    assert accepted.created
+    assert accepted.job.priority is Priority.INTERACTIVE
+    kinds = [event.kind for event in client.events(accepted.job.id)]
+    assert (kinds[0], kinds[-1]) == (EventKind.QUEUED, EventKind.DONE)
+    answer = client.wait(accepted.job.id)
+    assert answer.result["net"] == NETS.digest
+    assert client.job(accepted.job.id).state is JobState.DONE
+    assert [job.id for job in client.jobs(JobState.DONE).jobs] == [accepted.job.id]
+    longer = client.extend(accepted.job.id, trials=72)
+    assert client.wait(longer.job.id).result["candidates"][0]["trials"] == 72
+    assert {kind.name.value for kind in client.kinds()} == {"rollout", "evaluate", "train"}
+    assert client.status().coordinator == "test"
+
+
+def test_the_client_cancels_and_moves(service: Service, client: Client) -> None:
+    job = client.submit("rollout", REQUEST).job.id
+    assert client.prioritise(job, Priority.BULK).priority is Priority.BULK
+    assert client.cancel(job).state is JobState.CANCELLED
+    with pytest.raises(FarmError, match="cancelled") as refused:
+        client.wait(job)
+    assert refused.value.problem.status == 409
+
+
+def test_answers_of_a_batch_come_as_models(service: Service, client: Client) -> None:
+    batch = client.submit_batch([submission("rollout", REQUEST | {"seed": seed}) for seed in range(3)])
+    service.work()
+    lines = list(client.batch_results(batch.batch))
+    assert {line.job for line in lines} == {item.job for item in batch.items}
+    assert all(line.answer is not None for line in lines)
+    assert client.batch(batch.batch).states == {JobState.DONE: 3}
+
+
+def test_answers_of_a_batch_go_on_when_the_connection_breaks(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cluster.client_calls.pause_of", lambda number: 0.0)
+    batch = service.client.post("/v1/batches", json={"jobs": [rollout(seed=seed) for seed in range(3)]}).json()
+    service.work()
+    whole = service.client.get(f"/v1/batches/{batch['batch']}/results").text
+    asked: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        if len(asked) == 1:
+            return httpx.Response(200, stream=Broken(whole.splitlines()[0] + "\n\n"))
+        return httpx.Response(200, text=whole)
+
+    with Client(URL, transport=httpx.MockTransport(answer)) as client:
+        lines = list(client.batch_results(batch["batch"]))
+    assert [line.job for line in lines] == [json.loads(line)["job"] for line in whole.splitlines()]
+    assert len(asked) == 2
+
+
+class Broken(httpx.SyncByteStream):
+    """Breaks after some text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._text.encode()
+        raise httpx.ReadError("broken")
+
+
+def test_a_refusal_names_the_field(client: Client) -> None:
+    with pytest.raises(FarmError, match=r"trials.*greater than or equal to 1") as refused:
+        client.submit("rollout", REQUEST | {"trials": 0})
+    assert refused.value.problem.field == "request.trials"
+    with pytest.raises(FarmError, match="no job"):
+        client.job("0" * 32)
+    with pytest.raises(InputError, match="id"):
+        client.job("../../etc")
+
+
+def test_a_call_is_tried_again_while_the_farm_is_away(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cluster.client.pause_of", lambda number: 0.0)
+    transport = Through(service, broken=3)
+    with Client(URL, transport=transport) as client:
+        assert client.submit("rollout", REQUEST).created
+        assert len(transport.requests) == 4
+        transport.broken = 100
+        with pytest.raises(InfrastructureError, match=r"127\.0\.0\.1.*refused"):
+            client.status()
+
+
+def test_a_broken_stream_goes_on_after_the_last_event(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cluster.client_calls.pause_of", lambda number: 0.0)
+    job = service.submit()["job"]["id"]
+    service.work()
+    everything = service.client.get(f"/v1/jobs/{job}/events").text
+    first, second, *rest = [part for part in everything.split("\n\n") if part.startswith("id:")]
+    asked: list[str | None] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.headers.get("last-event-id"))
+        if len(asked) == 2:
+            raise httpx.ReadError("broken")
+        parts = [first, second] if len(asked) == 1 else rest
+        return httpx.Response(200, text="".join(f"{part}\n\n" for part in parts))
+
+    with Client(URL, transport=httpx.MockTransport(answer)) as client:
+        numbers = [event.number for event in client.events(job)]
+    assert numbers == list(range(1, len(rest) + 3))
+    assert asked == [None, "2", "2"]
+
+
+def test_the_asynchronous_client_does_the_same(service: Service) -> None:
+    job = service.submit()["job"]
+    service.work()
+
+    async def ask() -> tuple[JobView, list[EventKind], Any]:
+        transport = httpx.ASGITransport(app=service.app)
+        async with AsyncClient(URL, transport=transport) as client:
+            accepted = await client.submit("rollout", REQUEST)
+            kinds = [event.kind async for event in client.events(accepted.job.id)]
+            assert {kind.name.value for kind in await client.kinds()} == {"rollout", "evaluate", "train"}
+            batch = await client.submit_batch([submission("rollout", REQUEST)])
+            lines = [line async for line in client.batch_results(batch.batch)]
+            assert [line.job for line in lines] == [accepted.job.id]
+            assert (await client.batch(batch.batch)).states == {JobState.DONE: 1}
+            return await client.job(accepted.job.id), kinds, await client.wait(accepted.job.id)
+
+    view, kinds, answer = asyncio.run(ask())
+    assert view.id == job["id"]
+    assert kinds[-1] is EventKind.DONE
+    assert answer.job == job["id"]
+
+
+def test_the_token_comes_from_a_file_or_the_environment(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert token_of_environment() is None
+    monkeypatch.setenv("GAMMONFARM_TOKEN", "gf_one")
+    assert token_of_environment() == "gf_one"
+    file = tmp_path / "token"
+    file.write_text("gf_two\n")
+    monkeypatch.setenv("GAMMONFARM_TOKEN_FILE", str(file))
+    assert token_of_environment() == "gf_two"
+
+
+@pytest.mark.parametrize("url", ["farm:8765", "ftp://farm", "http://", "nonsense", "http://user:secret@"])
+def test_a_url_that_is_none_is_refused_without_its_password(url: str) -> None:
+    with pytest.raises(InputError) as caught:
+        check_url(url)
+    assert "secret" not in str(caught.value)
+
+
+# --- the commands ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def named(service: Service, monkeypatch: pytest.MonkeyPatch) -> Service:
+    """Commands find the farm by its URL."""
+    monkeypatch.setenv("GAMMONFARM_URL", URL)
+    monkeypatch.setattr(
+        "cluster.client.Client.from_environment", staticmethod(lambda: Client(URL, transport=Through(service)))
+    )
+    return service
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+    capsys.readouterr()
+    assert main(arguments) == code
+    captured = capsys.readouterr()
+    return captured.out if code == 0 else captured.err
+
+
+def test_a_rollout_runs_on_the_farm_that_is_named(named: Service, capsys: pytest.CaptureFixture[str]) -> None:
+    named.work_beside()
+    plays = [word for play in REQUEST["plays"] for word in ("--play", play)]
+    command = ("rollout", REQUEST["position"], *plays, "--trials", "36", "--no-bearoff")
+    document = json.loads(run(capsys, *command, "--json"))
+    assert document["provenance"]["executor"] == "farm"
+    assert document["result"]["net"] == NETS.digest
+    assert "2/off 1/off" in run(capsys, *command)
+    job = document["provenance"]["job"]
+    assert job in run(capsys, "jobs", "list", "--state", "done")
+    assert "3/off" in run(capsys, "jobs", "show", job)
+    events = [json.loads(line) for line in run(capsys, "jobs", "watch", job, "--json").splitlines()]
+    assert events[-1]["kind"] == "done"
+    assert "done" in run(capsys, "jobs", "watch", job).splitlines()[-1]
+    longer = json.loads(run(capsys, "jobs", "extend", job, "--trials", "72", "--json"))
+    assert longer["request"]["trials"] == 72
+    assert "coordinator test" in run(capsys, "status")
+
+
+def test_an_evaluation_runs_on_the_farm_that_is_named(named: Service, capsys: pytest.CaptureFixture[str]) -> None:
+    named.work_beside()
+    position = "XGID=-b----E-C---eE---c-e----B-:0:0:1:31:0:0:0:0:10"
+    document = json.loads(run(capsys, "evaluate", position, "--json"))
+    assert document["net"] == NETS.digest
+    (job,) = named.ledger._jobs.values()
+    assert job.kind.value == "evaluate"
+
+
+def test_a_job_can_be_cancelled_by_command(named: Service, capsys: pytest.CaptureFixture[str]) -> None:
+    job = named.submit()["job"]["id"]
+    assert json.loads(run(capsys, "jobs", "cancel", job, "--json"))["state"] == "cancelled"
+
+
+def test_a_farm_does_not_train_by_files_of_its_clients(
+    named: Service, tmp_path: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = tmp_path / "quick.toml"
+    recipe.write_text('name = "quick"\n')
+    assert "recipe that comes with gammonfarm" in run(capsys, "train", str(recipe), code=2)
+
+
+def test_commands_about_jobs_need_a_farm(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "GAMMONFARM_URL" in run(capsys, "jobs", "list", code=2)

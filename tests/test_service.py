@@ -1,0 +1,489 @@
+"""The HTTP API: what it accepts, refuses, streams; on a farm in this process with small random nets."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from nets import random_filter, random_net
+
+from cluster.farm.coordinator import Farm, FarmOptions
+from cluster.farm.desk import Desk
+from cluster.farm.pool import InlinePool
+from cluster.ledger import EventKind
+from cluster.memory_ledger import MemoryLedger
+from cluster.scheduling import Priority
+from cluster.schemas import RolloutResult
+from cluster.service.app import create_app
+from cluster.service.auth import Role, Tokens, new_token
+from cluster.service.limits import Limits, Rates
+from cluster.service.problems import ProblemError
+from cluster.service_models import JobAnswer
+from cluster.store import JobState
+from engine.errors import InfrastructureError, InputError
+from engine.evaluator import Nets
+
+BEAR_OFF = "XGID=-BBB" + "-" * 18 + "bbb-:0:0:1:21:0:0:0:0:10"
+NETS = Nets(random_net(3), random_filter(3))
+DESK = Desk(nets=lambda name: NETS)
+
+
+def rollout(**fields: Any) -> dict[str, Any]:
+    request = {"position": BEAR_OFF, "plays": ["2/off 1/off", "3/off"], "trials": 36, "bearoff": False} | fields
+    return {"kind": "rollout", "request": request}
+
+
+class Service:
+    """An API over a ledger, and a coordinator that works once it is told to."""
+
+    def __init__(self, tokens: Tokens | None = None, **limits: Any) -> None:
+        self.ledger = MemoryLedger()
+        self.app = create_app(self.ledger, DESK, tokens or Tokens(), Limits(**limits))
+        self.client = TestClient(self.app, base_url="http://127.0.0.1", raise_server_exceptions=False)
+        self.farm = Farm(self.ledger, InlinePool(), DESK, FarmOptions("test", golden=False))
+        self._stop = threading.Event()
+
+    def work(self) -> None:
+        """Let all open jobs end."""
+        while self.ledger._open:
+            self.farm.step()
+
+    def work_beside(self) -> None:
+        """Work in a thread."""
+        threading.Thread(target=self.farm.run, args=(self._stop, 0.01), daemon=True).start()
+
+    def close(self) -> None:
+        self._stop.set()
+
+    def submit(self, expected: int = 201, **fields: Any) -> dict[str, Any]:
+        answer = self.client.post("/v1/jobs", json=rollout(**fields))
+        assert answer.status_code == expected, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    made = Service()
+    with made.client:
+        yield made
+    made.close()
+
+
+def problem(answer: Any, status: int, code: str, field: str | None = None) -> dict[str, Any]:
+    """Check that an answer is a problem; its document."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    found: dict[str, Any] = answer.json()
+    assert found["status"] == status
+    assert found["code"] == code
+    assert found["field"] == field
+    assert "Traceback" not in answer.text
+    return found
+
+
+def events_of(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: ")]
+
+
+# --- jobs ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_submission_becomes_a_job_whose_answer_can_be_fetched(service: Service) -> None:
+    answer = service.client.post("/v1/jobs", json=rollout())
+    assert answer.status_code == 201
+    job = answer.json()["job"]
+    assert answer.headers["location"] == f"/v1/jobs/{job['id']}"
+    assert (job["state"], job["client"], job["priority"]) == ("queued", "local", "normal")
+    assert job["request"]["trials"] == 36
+    waiting = service.client.get(f"/v1/jobs/{job['id']}/result")
+    problem(waiting, 409, "not-ready")
+    assert waiting.headers["retry-after"]
+    service.work()
+    assert service.client.get(f"/v1/jobs/{job['id']}").json()["state"] == "done"
+    text = service.client.get(f"/v1/jobs/{job['id']}/result").content
+    found = JobAnswer.model_validate_json(text)
+    RolloutResult.model_validate(found.result)
+    assert found.provenance is not None
+    assert found.provenance["job"] == job["id"]
+    # The exact part is passed through byte by byte.
+    stored = service.ledger.get_result(job["id"])
+    assert stored is not None
+    assert stored in text
+
+
+def test_the_same_question_is_the_same_job_however_it_is_written(service: Service) -> None:
+    first = service.submit()
+    again = service.submit(200, plays=["3/off", "2/off 1/off"], block=10)
+    assert not again["created"]
+    assert again["job"]["id"] == first["job"]["id"]
+    assert service.submit(seed=2)["job"]["id"] != first["job"]["id"]
+
+
+def test_asking_again_in_a_higher_class_moves_the_job_up_and_never_down(service: Service) -> None:
+    service.submit()
+    up = service.client.post("/v1/jobs", json=rollout() | {"priority": "interactive"}).json()
+    assert up["job"]["priority"] == "interactive"
+    down = service.client.post("/v1/jobs", json=rollout() | {"priority": "bulk"}).json()
+    assert down["job"]["priority"] == "interactive"
+
+
+def test_a_job_can_be_cancelled_once_and_its_question_asked_again(service: Service) -> None:
+    job = service.submit()["job"]["id"]
+    cancelled = service.client.post(f"/v1/jobs/{job}/cancel").json()
+    assert (cancelled["state"], cancelled["message"]) == ("cancelled", "by local")
+    assert service.client.post(f"/v1/jobs/{job}/cancel").json() == cancelled
+    problem(service.client.get(f"/v1/jobs/{job}/result"), 409, "not-ready")
+    assert service.submit()["job"]["id"] == f"{job}-2"
+
+
+def test_a_job_can_be_extended(service: Service) -> None:
+    job = service.submit()["job"]["id"]
+    longer = service.client.post(f"/v1/jobs/{job}/extend", json={"trials": 72})
+    assert longer.status_code == 201
+    assert longer.json()["job"]["request"]["trials"] == 72
+    service.work()
+    answer = service.client.get(f"/v1/jobs/{longer.json()['job']['id']}/result").json()
+    assert [c["trials"] for c in answer["result"]["candidates"]] == [72, 72]
+    problem(service.client.post(f"/v1/jobs/{job}/extend", json={"trials": 36}), 422, "input", "trials")
+    problem(service.client.post(f"/v1/jobs/{job}/extend", json={}), 422, "input", "trials")
+
+
+def test_the_class_of_a_job_can_be_changed_until_it_ends(service: Service) -> None:
+    job = service.submit()["job"]["id"]
+    moved = service.client.put(f"/v1/jobs/{job}/priority", json={"priority": "bulk"})
+    assert moved.json()["priority"] == "bulk"
+    service.work()
+    problem(service.client.put(f"/v1/jobs/{job}/priority", json={"priority": "normal"}), 409, "not-ready")
+
+
+def test_jobs_are_listed_by_page(service: Service) -> None:
+    ids = [service.submit(seed=seed)["job"]["id"] for seed in range(5)]
+    first = service.client.get("/v1/jobs", params={"limit": 3}).json()
+    second = service.client.get("/v1/jobs", params={"limit": 3, "before": first["before"]}).json()
+    assert [job["id"] for job in first["jobs"] + second["jobs"]] == ids[::-1]
+    assert second["before"] is None
+    assert service.client.get("/v1/jobs", params={"state": "done"}).json()["jobs"] == []
+    assert len(service.client.get("/v1/jobs", params={"kind": "rollout", "client": "local"}).json()["jobs"]) == 5
+
+
+def test_an_evaluation_is_a_job_too(service: Service) -> None:
+    position = "XGID=-b----E-C---eE---c-e----B-:0:0:1:31:0:0:0:0:10"
+    answer = service.client.post("/v1/jobs", json={"kind": "evaluate", "request": {"position": position}}).json()
+    assert answer["job"]["priority"] == "interactive"
+    service.work()
+    found = service.client.get(f"/v1/jobs/{answer['job']['id']}/result").json()
+    assert found["result"]["plays"]
+
+
+# --- what is refused -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        (rollout(position="XGID=nonsense"), "XGID"),
+        (rollout(plays=["1/off 1/off"]), "play"),
+        (rollout(trials=0), "request.trials"),
+        (rollout(colour="red"), "request.colour"),
+        (rollout(cube=True, met="/etc/passwd"), "met"),
+        (rollout(cube=True, met="x.xml"), "met"),
+        (rollout(cube=True, efficiency="../x.toml"), "efficiency"),
+        (rollout() | {"net": "/etc/passwd"}, "net"),
+        (rollout() | {"net": "../x.safetensors"}, "net"),
+        (rollout() | {"priority": "urgent"}, "priority"),
+        ({"kind": "divination", "request": {}}, None),
+        ({"kind": "evaluate", "request": {"position": BEAR_OFF, "met": "/etc/passwd"}}, "met"),
+        ({"kind": "evaluate", "request": {"position": BEAR_OFF, "filter": "x.toml"}}, "filter"),
+        ({"kind": "train", "request": {"recipe": "main"}}, "recipe"),
+        ({"kind": "train", "request": {"recipe": "../quick"}}, "recipe"),
+        ([], None),
+        ("text", None),
+    ],
+)
+def test_a_submission_that_makes_no_sense_names_its_field(service: Service, body: Any, field: str | None) -> None:
+    problem(service.client.post("/v1/jobs", json=body), 422, "input", field)
+    assert service.ledger._jobs == {}
+
+
+def test_bytes_that_are_no_json_are_refused(service: Service) -> None:
+    answer = service.client.post("/v1/jobs", content=b"\xff{", headers={"content-type": "application/json"})
+    problem(answer, 400, "input")
+
+
+@pytest.mark.parametrize("path", ["", "/result", "/events"])
+def test_an_unknown_job_is_not_found(service: Service, path: str) -> None:
+    problem(service.client.get(f"/v1/jobs/{'0' * 32}{path}"), 404, "not-found")
+    problem(service.client.get(f"/v1/jobs/..%2f..%2fetc{path}"), 404, "not-found")
+    problem(service.client.get(f"/v1/jobs/nonsense{path}"), 422, "input", "job_id")
+
+
+def test_a_body_that_is_too_large_is_refused_whether_it_says_so_or_not() -> None:
+    service = Service(body=2000)
+    text = json.dumps(rollout(position="x" * 3000))
+    headers = {"content-type": "application/json"}
+    problem(service.client.post("/v1/jobs", content=text, headers=headers), 413, "too-large")
+    unsaid = service.client.post(
+        "/v1/jobs", content=iter([text[:1500].encode(), text[1500:].encode()]), headers=headers
+    )
+    problem(unsaid, 413, "too-large")
+    problem(service.client.get("/v1/jobs?client=" + "x" * 600), 413, "too-large")
+
+
+def test_a_job_that_is_too_large_is_refused() -> None:
+    service = Service(size=1000)
+    problem(service.client.post("/v1/jobs", json=rollout(trials=501)), 413, "too-large")
+    service.submit(trials=500)
+
+
+def test_too_many_requests_are_told_when_to_come_back() -> None:
+    service = Service(rate=0.5, burst=3)
+    for _ in range(3):
+        assert service.client.get("/v1/kinds").status_code == 200
+    refused = service.client.get("/v1/kinds")
+    problem(refused, 429, "too-many")
+    assert int(refused.headers["retry-after"]) == 2
+    assert service.client.get("/health").status_code == 200
+
+
+def test_a_bucket_fills_again_with_time_and_a_batch_counts() -> None:
+    now = [0.0]
+    rates = Rates(Limits(rate=10, burst=100), clock=lambda: now[0])
+    rates.take("anna", 1000)
+    with pytest.raises(ProblemError):
+        rates.take("anna")
+    rates.take("ben")
+    now[0] = 90.2
+    rates.take("anna")
+
+
+def test_while_redis_is_away_the_api_says_so(service: Service) -> None:
+    def away(*_: Any, **__: Any) -> Any:
+        raise InfrastructureError("redis at redis://:***@farm:6379: Connection refused.")
+
+    service.farm.step()
+    assert service.client.get("/v1/status").json()["ledger_problem"] == ""
+    service.ledger.submit = service.ledger.probe = away  # type: ignore[method-assign]
+    refused = service.client.post("/v1/jobs", json=rollout())
+    problem(refused, 503, "unavailable")
+    assert refused.headers["retry-after"]
+    assert service.client.get("/ready").status_code == 503
+    assert service.client.get("/health").status_code == 200
+    status = service.client.get("/v1/status").json()
+    assert "Connection refused" in status["ledger_problem"]
+    assert status["coordinator"] == "test"
+
+
+def test_a_failure_of_ours_is_a_problem_without_details(service: Service) -> None:
+    def broken(*_: Any) -> Any:
+        raise ZeroDivisionError("secret")
+
+    service.ledger.find_jobs = broken  # type: ignore[method-assign]
+    assert "secret" not in json.dumps(problem(service.client.get("/v1/jobs"), 500, "internal"))
+
+
+# --- who may do what -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def guarded(tmp_path: Path) -> Iterator[tuple[Service, Callable[[str], dict[str, str]]]]:
+    made = {
+        name: new_token(name, role)
+        for name, role in (("anna", Role.SUBMIT), ("ben", Role.SUBMIT), ("op", Role.OPERATE))
+    }
+    file = tmp_path / "tokens"
+    file.write_text("# who\n" + "\n".join(line for _, line in made.values()))
+    service = Service(Tokens(file))
+    with service.client:
+        yield service, lambda name: {"authorization": f"Bearer {made[name][0]}"}
+
+
+def test_without_a_known_token_only_the_health_is_told(guarded: Any) -> None:
+    service, _ = guarded
+    for path in ("/v1/jobs", "/v1/status", "/v1/kinds", "/metrics", f"/v1/jobs/{'0' * 32}/events"):
+        for headers in ({}, {"authorization": "Bearer gf_wrong"}, {"authorization": "Basic eDp5"}):
+            refused = service.client.get(path, headers=headers)
+            problem(refused, 401, "unauthorized")
+            assert refused.headers["www-authenticate"] == "Bearer"
+    assert service.client.post("/v1/jobs", json=rollout()).status_code == 401
+    assert service.client.get("/health").status_code == 200
+
+
+def test_a_job_that_two_clients_asked_for_goes_on_until_both_have_cancelled(guarded: Any) -> None:
+    service, of = guarded
+    first, second = (service.client.post("/v1/jobs", json=rollout(), headers=of(n)).json() for n in ("anna", "ben"))
+    assert not second["created"]
+    path = f"/v1/jobs/{first['job']['id']}/cancel"
+    assert service.client.post(path, headers=of("anna")).json()["state"] == "queued"
+    problem(service.client.post(path, headers=of("anna")), 403, "forbidden")
+    assert service.client.post(path, headers=of("ben")).json()["state"] == "cancelled"
+
+
+def test_only_the_owner_or_an_operator_may_end_or_move_a_job(guarded: Any) -> None:
+    service, of = guarded
+    job = service.client.post("/v1/jobs", json=rollout(), headers=of("anna")).json()["job"]
+    assert job["client"] == "anna"
+    path = f"/v1/jobs/{job['id']}"
+    assert service.client.get(path, headers=of("ben")).status_code == 200
+    problem(service.client.post(f"{path}/cancel", headers=of("ben")), 403, "forbidden")
+    problem(service.client.put(f"{path}/priority", json={"priority": "bulk"}, headers=of("ben")), 403, "forbidden")
+    assert service.client.put(f"{path}/priority", json={"priority": "bulk"}, headers=of("anna")).status_code == 200
+    assert service.client.post(f"{path}/cancel", headers=of("op")).json()["message"] == "by op"
+
+
+def test_a_token_that_is_taken_out_of_the_file_is_refused_at_once(tmp_path: Path) -> None:
+    token, line = new_token("anna", Role.SUBMIT)
+    file = tmp_path / "tokens"
+    file.write_text(line)
+    tokens = Tokens(file)
+    assert tokens.caller(token) is not None
+    file.write_text("# nobody\n")
+    assert tokens.caller(token) is None
+    assert tokens.required
+
+
+def test_a_line_that_is_no_token_is_refused_without_being_repeated() -> None:
+    with pytest.raises(InputError, match="line 2") as caught:
+        Tokens(text="\nanna submit gf_secret")
+    assert "gf_secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "headers", [{"host": "evil.example"}, {"host": "evil.example:80"}, {"origin": "https://evil.example"}]
+)
+def test_without_tokens_web_pages_are_refused(service: Service, headers: dict[str, str]) -> None:
+    problem(service.client.get("/v1/jobs", headers=headers), 403, "forbidden")
+    assert service.client.post("/v1/jobs", json=rollout(), headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8765", "localhost", "[::1]:8765", "[::1]"])
+def test_without_tokens_this_machine_is_served(service: Service, host: str) -> None:
+    assert service.client.get("/v1/jobs", headers={"host": host}).status_code == 200
+
+
+# --- streams ---------------------------------------------------------------------------------------------------------
+
+
+def test_events_of_a_job_are_streamed_up_to_the_final_one(service: Service) -> None:
+    service.work_beside()
+    job = service.submit(trials=360)["job"]["id"]
+    with service.client.stream("GET", f"/v1/jobs/{job}/events") as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        text = "".join(stream.iter_text())
+    events = events_of(text)
+    assert [e["number"] for e in events] == list(range(1, len(events) + 1))
+    assert (events[0]["kind"], events[-1]["kind"]) == ("queued", "done")
+    assert [e["job"] for e in events] == [job] * len(events)
+
+
+def test_a_stream_goes_on_after_the_last_event_that_was_seen(service: Service) -> None:
+    job = service.submit()["job"]["id"]
+    service.work()
+    path = f"/v1/jobs/{job}/events"
+    everything = events_of(service.client.get(path).text)
+    assert events_of(service.client.get(path, headers={"Last-Event-ID": "1"}).text) == everything[1:]
+    assert events_of(service.client.get(path, params={"after": 2}).text) == everything[2:]
+    assert events_of(service.client.get(path, headers={"Last-Event-ID": str(len(everything))}).text) == []
+
+
+def test_a_stream_hears_of_what_the_feed_did_not_tell(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cluster.service.streams._HEARTBEAT", 0.05)
+    monkeypatch.setattr(service.app.state.shared.hub._ledger, "feed", lambda mark, wait=0.0: ([], "0"))
+    job = service.submit()["job"]["id"]
+    service.work_beside()
+    kinds = [e["kind"] for e in events_of(service.client.get(f"/v1/jobs/{job}/events").text)]
+    assert kinds[-1] == "done"
+
+
+def test_streams_are_limited() -> None:
+    service = Service(streams=1)
+    with service.client:
+        job = service.submit()["job"]["id"]
+        service.app.state.shared.hub.open = 1
+        problem(service.client.get(f"/v1/jobs/{job}/events"), 503, "too-many")
+
+
+# --- batches ---------------------------------------------------------------------------------------------------------
+
+
+def test_one_bad_submission_does_not_stop_a_batch(service: Service) -> None:
+    jobs = [rollout(seed=1), rollout(position="nonsense"), rollout(seed=2), {"kind": "none"}, rollout(seed=1)]
+    answer = service.client.post("/v1/batches", json={"jobs": jobs})
+    assert answer.status_code == 201
+    items = answer.json()["items"]
+    assert [item["index"] for item in items] == [0, 1, 2, 3, 4]
+    assert [item["created"] for item in items] == [True, False, True, False, False]
+    assert items[0]["job"] == items[4]["job"]
+    assert [item["problem"]["code"] if item["problem"] else None for item in items] == [
+        None,
+        "input",
+        None,
+        "input",
+        None,
+    ]
+    progress = service.client.get(f"/v1/batches/{answer.json()['batch']}").json()
+    assert (progress["jobs"], progress["states"]) == (2, {"queued": 2})
+
+
+def test_the_answers_of_a_batch_are_streamed_as_they_come(service: Service) -> None:
+    jobs = [rollout(seed=seed) for seed in range(4)]
+    batch = service.client.post("/v1/batches", json={"jobs": jobs}).json()
+    cancelled = batch["items"][3]["job"]
+    service.ledger.finish(cancelled, JobState.CANCELLED, 1.0)
+    service.work_beside()
+    with service.client.stream("GET", f"/v1/batches/{batch['batch']}/results") as stream:
+        assert stream.headers["content-type"].startswith("application/x-ndjson")
+        lines = [json.loads(line) for line in stream.iter_lines() if line]
+    assert lines[0]["job"] == cancelled
+    assert lines[0]["problem"]["code"] == "not-ready"
+    done = {line["job"]: line["answer"] for line in lines[1:]}
+    assert set(done) == {item["job"] for item in batch["items"][:3]}
+    for answer in done.values():
+        RolloutResult.model_validate(answer["result"])
+
+
+def test_an_unknown_batch_is_not_found(service: Service) -> None:
+    problem(service.client.get(f"/v1/batches/{'0' * 32}/results"), 404, "not-found")
+
+
+# --- operations ------------------------------------------------------------------------------------------------------
+
+
+def test_readiness_needs_a_coordinator_that_speaks(service: Service) -> None:
+    assert service.client.get("/ready").status_code == 503
+    problem(service.client.get("/v1/status"), 503, "unavailable")
+    service.farm.step()
+    assert service.client.get("/ready").json()["status"] == "ok"
+    assert service.client.get("/v1/status").json()["idle"] == "no jobs"
+
+
+def test_metrics_count_requests_by_route_and_describe_the_farm(service: Service) -> None:
+    service.submit()
+    service.client.get(f"/v1/jobs/{'0' * 32}")
+    before = service.client.get("/metrics").text
+    assert "gammonfarm_coordinator_up 0.0" in before
+    assert 'gammonfarm_answers_total{method="POST",route="/v1/jobs",status="201"} 1.0' in before
+    assert 'route="/v1/jobs/{job_id}",status="404"} 1.0' in before
+    assert "0" * 32 not in before
+    service.work()
+    service.farm._said = -1e9
+    service.farm.step()
+    after = service.client.get("/metrics").text
+    assert "gammonfarm_coordinator_up 1.0" in after
+    assert "gammonfarm_jobs_done 1.0" in after
+
+
+def test_the_document_describes_every_kind_with_an_example(service: Service) -> None:
+    document = service.client.get("/openapi.json").json()
+    body = document["paths"]["/v1/jobs"]["post"]["requestBody"]["content"]["application/json"]
+    kinds = {kind["name"]: kind for kind in service.client.get("/v1/kinds").json()}
+    assert set(body["examples"]) == set(kinds) == {"rollout", "evaluate", "train"}
+    for example in body["examples"].values():
+        answer = service.client.post("/v1/jobs", json=example["value"] | {"priority": Priority.BULK.value})
+        assert answer.status_code == 201, answer.text
+    assert {event.kind for event in service.ledger._feed} == {EventKind.QUEUED}
