@@ -67,6 +67,7 @@ def test_a_play_that_others_prefer_is_judged_by_our_error_bars(built: Path, entr
     assert roll.loss == -second.difference
     assert roll.published_equity == 0.05
     assert roll.good == (-second.difference <= 0.01)
+    assert not roll.good_there
     expected = [(play, -play.difference - (0.02 - values[play.play])) for play in (second, third)]
     assert table.plays == 2
     assert table.mean_gap == pytest.approx(sum(gap for _, gap in expected) / 2)

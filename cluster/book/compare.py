@@ -15,6 +15,7 @@ from cluster.book.stakes import MONEY
 from engine.rules import INTERNATIONAL
 
 _BARS = 1.96
+_ROUNDING = 1e-9
 
 
 def compare_openings(book: Book, tables: Iterable[PublishedTable], named: PublishedTable) -> BookComparison:
@@ -55,6 +56,10 @@ def _roll(entry: Entry, plays: Sequence[PublishedPlay], has_values: bool) -> Rol
     here = _found(entry, theirs.after)
     there = next((play for play in plays if play.after == best.after), None)
     loss = None if here is None else 0.0 - here.difference
+    loss_se = None if here is None else here.simulation_difference_se
+    loss_there = None
+    if there is not None and there.equity is not None and theirs.equity is not None:
+        loss_there = theirs.equity - there.equity
     return RollComparison(
         roll=entry.spot.roll,
         play=best.play,
@@ -65,13 +70,16 @@ def _roll(entry: Entry, plays: Sequence[PublishedPlay], has_values: bool) -> Rol
         published_equity=theirs.equity if has_values else None,
         published_score=theirs.score,
         loss=loss,
-        loss_se=None if here is None else here.simulation_difference_se,
-        published_loss=None
-        if there is None or theirs.equity is None or there.equity is None
-        else theirs.equity - there.equity,
-        side=side_of(theirs.after == best.after, loss, None if here is None else here.simulation_difference_se),
-        good=loss is not None and loss <= CLOSE,
+        loss_se=loss_se,
+        published_loss=loss_there,
+        side=side_of(theirs.after == best.after, loss, loss_se),
+        good=_is_small(loss),
+        good_there=_is_small(loss_there),
     )
+
+
+def _is_small(loss: float | None) -> bool:
+    return loss is not None and loss <= CLOSE + _ROUNDING
 
 
 def _gaps(entry: Entry, plays: Sequence[PublishedPlay]) -> Iterable[tuple[float, bool]]:

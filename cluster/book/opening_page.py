@@ -29,7 +29,7 @@ run it again when a book grows. How the books are made and read is in [books](bo
 
 Values are the mean of the search and the trials, for the player who opens. ± is 1.96 standard errors: of a value that
 of the mean; of a loss that of the *simulated* difference, the whole of it, by which verdicts are given too. Errors are
-about dice, not about the net.
+about dice, not about the net. What our bars can say about another play is listed under [comparing](books.md#comparing).
 """
 
 
@@ -75,14 +75,14 @@ def _opening(entry: BookEntry) -> Sequence[str]:
 
 
 def _table(table: TableComparison, with_cube: bool) -> Iterator[str]:
-    good = sum(roll.good for roll in table.rolls)
+    good, good_there = (sum(getattr(roll, name) for roll in table.rolls) for name in ("good", "good_there"))
     sides = ", ".join(f"{count} {side}" for side, count in table.sides.items() if count)
     yield f"### Beside {table.name}\n"
-    note = " With the cube values and losses are larger than without it, as here." if _differs(table, with_cube) else ""
-    yield f"{table.source} ({table.units}).{note}\n"
+    note = " The cube makes values and losses larger; ours are without it." if _differs(table, with_cube) else ""
+    yield f"{table.source}; {table.units}.{note}\n"
     yield (
-        f"Of {len(table.rolls)} rolls, its best play is ours or loses at most 0.01 here in **{good}**. "
-        f"By roll: {sides}."
+        f"Of {len(table.rolls)} rolls, our best play is its best or loses at most 0.01 there in **{good_there}**; its "
+        f"best play is ours or loses at most 0.01 here in **{good}**. By roll: {sides}."
     )
     if table.mean_gap is not None:
         yield (

@@ -287,6 +287,8 @@ class RollComparison(Model):
     side: Side
     good: bool
     """Whether the published play is the book's, or loses no more than 0.01 in it."""
+    good_there: bool
+    """Whether the book's play is the published one, or loses no more than 0.01 in the table."""
 
 
 class TableComparison(Model):

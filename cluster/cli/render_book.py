@@ -285,9 +285,9 @@ def show_comparison(report: BookCompareReport) -> None:
     for one in report.books:
         show_info(one.book)
         for published in one.tables:
-            good = sum(roll.good for roll in published.rolls)
+            good = sum(roll.good_there for roll in published.rolls)
             out.print(
-                f"\n{published.name} ({published.units}): its best play is ours or loses at most 0.01 here in "
+                f"\n{published.name} ({published.units}): our best play is its best or loses at most 0.01 there in "
                 f"{good} of {len(published.rolls)} rolls",
                 style="bold",
                 markup=False,
