@@ -55,6 +55,12 @@ train: $(READY) ## train the main net from nothing, in five stages (some hours);
 	$(BIN)/gammonfarm train configs/train/third.toml --folder runs/third $(RESUME)
 	$(BIN)/gammonfarm train configs/train/fourth.toml --folder runs/fourth $(RESUME)
 
+.PHONY: book
+book: $(READY) ## build a small opening book (under 10 minutes on 2 cores) and write its web pages
+	@$(BIN)/gammonfarm book build quick
+	@$(BIN)/gammonfarm book export --book quick book-site
+	@echo "open book-site/index.html in a browser"
+
 .PHONY: doctor
 doctor: $(READY) ## say what is configured and reachable
 	@$(BIN)/gammonfarm doctor

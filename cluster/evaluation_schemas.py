@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cluster.book.schemas import BookMatch
 from cluster.schemas import CubeDecision, Model, Probabilities
 from engine.match import CubeOwner
 
@@ -123,5 +124,9 @@ class EvaluationReport(Model):
     """With `--cube all`: the answers for a centred cube, the player's own and his opponent's."""
     resignation: ResignationReport | None = None
     """Before the roll."""
+    book: BookMatch | None = None
+    """With `--book`: what that book says about the plays; null where it doesn't know the position. It changes no other
+    field.
+    """
     bearoff: tuple[BearoffSide | None, BearoffSide | None] = (None, None)
     """Player on roll, opponent; null for a side that has a checker outside its home."""

@@ -27,7 +27,7 @@ HOMES = {
     "rich": {"cluster/cli/"},
     "numba": {"engine/kernels/", "training/fused.py"},
     "llvmlite": {"engine/kernels/"},
-    "matplotlib": {"training/plots.py", "cluster/reports/board_png.py"},
+    "matplotlib": {"training/plots.py", "cluster/reports/board_png.py", "cluster/book/pdf.py"},
     "pyarrow": {"cluster/archive/reports/parquet.py"},
     "genanki": {"cluster/archive/reports/anki.py"},
     "pydantic": {"cluster/", "training/"},

@@ -46,6 +46,8 @@ COMMANDS = (
     "bench",
     "train",
     "nets",
+    "book",
+    "daily",
     "doctor",
 )
 

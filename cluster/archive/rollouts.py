@@ -104,7 +104,7 @@ class Rollouts:
         if offer is Offer.DOUBLE:
             board, match = flip(board), match.flip()
         cube = self._rolled(Position(board, match), (), cube=True).cube
-        if cube is None or cube.equity_dt is None or cube.equity_dp is None:
+        if cube is None or cube.equity_nd is None or cube.equity_dt is None or cube.equity_dp is None:
             return one
         equities = CubeEquities(cube.equity_nd, cube.equity_dt, cube.equity_dp)
         verdict = judge(equities)

@@ -76,8 +76,8 @@ def bench(
     net: NetOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Measure how fast this machine is: PART is leaf, plays, search, rollout, selfplay, fit, archive, scaling or all; or
-    farm, which is not among all: what the coordinator of a farm costs.
+    """Measure how fast this machine is: PART is leaf, plays, search, rollout, selfplay, fit, archive, scaling or all;
+    or farm, which is not among all: what the coordinator of a farm costs.
 
     Figures are medians of repeated runs, those of one core by processor time.
     A part takes at most 45 seconds where the machine is free.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,17 +10,18 @@ import typer
 from typer.core import TyperGroup
 
 from cluster.cli.options import (
+    DATA_VARIABLE,
     EfficiencyOption,
     FilterOption,
     JsonOption,
     LevelOption,
     NetOption,
     chosen_nets,
+    data_folder,
     print_json,
 )
 from training.suite.figures import Part
 
-DATA_VARIABLE = "GAMMONFARM_DATA"
 _FILE_COMMAND = "file"
 
 
@@ -123,9 +123,7 @@ def benchmark_suite(
     options = SuiteOptions(tuple(part) if part else tuple(Part), _levels(levels), limit, load_efficiency(efficiency))
     if threads is not None and threads < 1:
         raise InputError("threads", threads, "a whole number of at least 1")
-    folder = data or (Path(os.environ[DATA_VARIABLE]) if os.environ.get(DATA_VARIABLE) else None)
-    if folder is None:
-        raise InputError("data", "none", f"the folder of public reference data (--data DIR or {DATA_VARIABLE})")
+    folder = data_folder(data)
     files = available_files(folder, options)
     move_filter = load_filter(filter)
     nets = chosen_nets(net)

@@ -42,6 +42,9 @@ def evaluate(
     efficiency: EfficiencyOption = "fitted",
     top: Annotated[int, typer.Option("--top", metavar="N", help="Plays to list (0: all).")] = 10,
     filter: FilterOption = "normal",
+    book: Annotated[
+        str | None, typer.Option("--book", metavar="NAME|FILE", help="Show also what this opening book says.")
+    ] = None,
     net: NetOption = None,
     bearoff_checkers: BearoffCheckersOption = 6,
     json: JsonOption = False,
@@ -70,6 +73,11 @@ def evaluate(
         options = EvaluationOptions(level, rules, cubeless, cube_case(cube) if cube else None, met, efficiency)
         databases = partial(render.open_databases_live, bearoff_checkers)
         parsed, report = evaluate_position(position, options, nets, load_filter(filter), databases)
+    if book is not None:
+        from cluster.book.library import find_book, match_position
+
+        with find_book(book) as opened:
+            report = report.model_copy(update={"book": match_position(opened, parsed)})
     if cubeless:
         warn_about_match(parsed.match.length)
     if json:

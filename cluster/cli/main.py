@@ -15,7 +15,23 @@ from typing import Any
 
 import typer
 
-from cluster.cli import analyse, bench, benchmark, data, deep, jobs, match, met, nets, records, rollout, serve, train
+from cluster.cli import (
+    analyse,
+    bench,
+    benchmark,
+    book,
+    daily,
+    data,
+    deep,
+    jobs,
+    match,
+    met,
+    nets,
+    records,
+    rollout,
+    serve,
+    train,
+)
 from engine.errors import GammonfarmError
 
 app = typer.Typer(
@@ -37,6 +53,8 @@ app.command("similar")(analyse.similar)
 app.add_typer(benchmark.app, name="benchmark")
 app.command("match")(match.match)
 app.add_typer(met.app, name="met")
+app.add_typer(book.app, name="book")
+app.command("daily")(daily.daily)
 app.command("bench")(bench.bench)
 app.command("train")(train.train)
 app.add_typer(nets.nets)

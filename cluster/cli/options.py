@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import enum
 import logging
+import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from engine.weights import Net
 
 log = logging.getLogger(__name__)
+
+DATA_VARIABLE = "GAMMONFARM_DATA"
+"""Names the folder of public reference data."""
 
 PositionArgument = Annotated[str, typer.Argument(metavar="POSITION", help="XGID or GNU positionID:matchID.")]
 RulesOption = Annotated[
@@ -104,6 +109,20 @@ def print_json(model: Model) -> None:
     """The document, and nothing else, on stdout."""
     sys.stdout.write(model.model_dump_json(indent=2) + "\n")
     sys.stdout.flush()
+
+
+def data_folder(given: Path | None) -> Path:
+    """The folder of public reference data: the one that was given, or what `DATA_VARIABLE` names.
+
+    Raises:
+        InputError: neither.
+    """
+    from engine.errors import InputError
+
+    folder = given or (Path(os.environ[DATA_VARIABLE]) if os.environ.get(DATA_VARIABLE) else None)
+    if folder is None:
+        raise InputError("data", "none", f"the folder of public reference data (--data DIR or {DATA_VARIABLE})")
+    return folder
 
 
 def chosen_nets(name: str | None, rules: str | None = None) -> Nets:

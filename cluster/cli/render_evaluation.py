@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from cluster.cli.render import OUTCOME_HEADS, percent, plain_table, scale_text, stdout_console
+from cluster.cli.render_book import show_match
 from cluster.evaluation_schemas import CubeCase, CubeReport, EvaluationReport, PlayValue
 from engine.match import CubeOwner
 
@@ -31,6 +32,8 @@ def show_evaluation(report: EvaluationReport, top: int) -> None:
         _show_value(out, report)
     for case in report.cases:
         _show_case(out, case, top)
+    if report.book is not None:
+        show_match(report.book)
 
 
 def _show_plays(out: Console, plays: Sequence[PlayValue], top: int) -> None:

@@ -1,0 +1,1 @@
+"""Opening libraries: built on the farm, kept in one file, verified to the bit."""
