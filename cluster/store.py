@@ -55,6 +55,7 @@ class JobKind(StrEnum):
     """What a job asks for."""
 
     ROLLOUT = "rollout"
+    DEEP = "deep"
     EVALUATE = "evaluate"
     TRAIN = "train"
 

@@ -16,6 +16,9 @@ from farm_pools import FlakyLedger, ToyPool
 from nets import random_filter, random_net
 
 from cluster.coordinator import RolloutRun
+from cluster.deep import planner as deep_planner
+from cluster.deep.run import DeepRun
+from cluster.deep.schemas import DeepRequest
 from cluster.executor import InlineExecutor
 from cluster.farm.coordinator import Farm, FarmOptions
 from cluster.farm.desk import Desk
@@ -29,6 +32,7 @@ from cluster.roster import MAX_KILLS
 from cluster.scheduling import Priority
 from cluster.schemas import RolloutRequest
 from cluster.store import JobKind, JobState, MemoryStore
+from engine.bearoff import Bearoff
 from engine.errors import InputError
 from engine.evaluator import Evaluator, Nets
 from training.positions import ShardTask
@@ -135,6 +139,22 @@ def test_neither_racing_nor_cutting_changes_the_bytes(fields: dict[str, Any]) ->
     job = stage.submit(**fields)
     stage.finish()
     assert stage.answer(job) == calm(**fields)
+
+
+def test_a_deep_analysis_on_the_farm_has_the_bytes_of_the_command(databases: Bearoff) -> None:
+    fields: dict[str, Any] = {"position": BEAR_OFF, "plays": PLAYS, "trials": 720}
+    stage = Stage(pool=ToyPool(3, seed=2))
+    job = stage.submit(kind="deep", **fields)
+    stage.finish()
+    question = deep_planner.plan(DeepRequest(**fields), lambda checkers: stage.desk.evaluator("shipped", checkers))
+    report = DeepRun(question, NETS, MemoryStore()).run(InlineExecutor, lambda _: None)
+    assert stage.answer(job) == report.result.model_dump_json().encode()
+    assert json.loads(stage.ledger._jobs[job].report)["provenance"]["trials"] == 2 * 720
+    ran = len(stage.pool.ran)
+    shared = stage.submit(trials=360, bearoff=True)  # its trials are those of the first half
+    stage.finish()
+    assert stage.state(shared) is JobState.DONE
+    assert len(stage.pool.ran) == ran
 
 
 MATCH = "XGID=-BBB" + "-" * 18 + "bbb-:0:0:1:{dice}:1:2:0:5:10"

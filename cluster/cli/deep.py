@@ -66,7 +66,7 @@ def deep(
     The simulation is played in two halves with dice of their own, which check each other. Both are ordinary rollouts:
     finished blocks are kept, the same command again answers from the cache or goes on.
     """
-    from cluster.cli import render
+    from cluster.cli import remote, render
     from cluster.cli.render_deep import DeepDisplay, show_deep
     from cluster.deep.planner import plan
     from cluster.deep.run import DeepRun
@@ -76,6 +76,7 @@ def deep(
     from cluster.settings import load_settings
     from cluster.tracking import track_deep
     from engine.evaluator import Evaluator
+    from engine.ids import parse_position
 
     check_workers(workers)
     request = parse_request(
@@ -96,6 +97,14 @@ def deep(
             "filter": filter,
         },
     )
+    if remote.farm_is_named() and executor is not ExecutorName.INLINE:
+        report = remote.analyse_deeply(request, net)
+        if json:
+            print_json(report)
+        else:
+            render.show_board(parse_position(position))
+            show_deep(report)
+        return
     settings = load_settings()
     chosen = chosen_nets(net, rules)
 

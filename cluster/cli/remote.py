@@ -13,6 +13,7 @@ from engine.errors import InputError
 URL_VARIABLE = "GAMMONFARM_URL"
 
 if TYPE_CHECKING:
+    from cluster.deep.schemas import DeepReport, DeepRequest
     from cluster.evaluation_schemas import EvaluationReport
     from cluster.farm.train_job import TrainResult
     from cluster.schemas import Model, RolloutReport, RolloutRequest
@@ -33,6 +34,15 @@ def roll_out(request: RolloutRequest, net: str | None) -> RolloutReport:
     from cluster.cli.render_farm import rollout_report
 
     return rollout_report(_answer("rollout", request, net))
+
+
+def analyse_deeply(request: DeepRequest, net: str | None) -> DeepReport:
+    """A deep analysis on the farm."""
+    from cluster.deep.schemas import DeepReport
+
+    answer = _answer("deep", request, net)
+    fields = {"result": answer.result, "provenance": answer.provenance, "timing": answer.timing}
+    return DeepReport.model_validate_json(json.dumps(fields))
 
 
 def evaluate(fields: dict[str, Any], net: str | None) -> EvaluationReport:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from cluster.farm.deep_job import DeepKind
 from cluster.farm.evaluate_job import EvaluateKind
 from cluster.farm.kinds import Kind
 from cluster.farm.rollout_job import RolloutKind
@@ -22,7 +23,7 @@ class Kinds:
     """Kinds of jobs by name."""
 
     def __init__(self, kinds: Iterable[Kind] | None = None) -> None:
-        found: Iterable[Kind] = (RolloutKind(), EvaluateKind(), TrainKind()) if kinds is None else kinds
+        found: Iterable[Kind] = (RolloutKind(), DeepKind(), EvaluateKind(), TrainKind()) if kinds is None else kinds
         self._kinds = {kind.name: kind for kind in found}
 
     def __iter__(self) -> Any:
