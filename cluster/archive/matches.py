@@ -10,7 +10,7 @@ from typing import Any
 from engine.bearoff import TWO_SIDED_CHECKERS
 from engine.bearoff import VERSION as BEAROFF_VERSION
 from engine.cube import CubeQuestion, make_question
-from engine.efficiency import CubeEfficiency, load_efficiency
+from engine.efficiency import DEFAULT_EFFICIENCY, CubeEfficiency, load_efficiency
 from engine.evaluator import Nets
 from engine.match import MatchState
 from engine.met import load_met, met_for
@@ -29,7 +29,7 @@ class Conditions:
     nets: Nets
     met: str | None = None
     """Match equity table, a name or a file; None: the usual one of each match."""
-    efficiency_name: str = "published"
+    efficiency_name: str = DEFAULT_EFFICIENCY
     bearoff_checkers: int = TWO_SIDED_CHECKERS
 
     @cached_property

@@ -63,7 +63,7 @@ def analyse(
     ] = None,
     language: LanguageOption = LanguageName.EN,
     met: MetOption = None,
-    efficiency: EfficiencyOption = "published",
+    efficiency: EfficiencyOption = "fitted",
     bearoff_checkers: BearoffCheckersOption = 6,
     net: NetOption = None,
     workers: WorkersOption = None,
