@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,7 +61,7 @@ class Compared:
     @property
     def allowed(self) -> float:
         """How far apart the two may be."""
-        return HALF_WIDTHS * _95 * (self.theirs.se**2 + self.ours.se**2) ** 0.5 + BIAS
+        return HALF_WIDTHS * _95 * math.hypot(self.theirs.se, self.ours.se) + BIAS
 
     def __str__(self) -> str:
         verdict = "ok" if abs(self.difference) <= self.allowed else "OUTSIDE"

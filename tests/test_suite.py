@@ -153,7 +153,7 @@ def test_every_shipped_reference_belongs_to_a_file_and_can_stand_once_beside_a_f
 def test_a_reference_stands_only_beside_a_figure_of_as_many_decisions() -> None:
     small = Figure(Part.CHECKER, "gnubg4ply_small", Measure.LOSS, None, 1, 1759, 6.0, Unit.MEQ, (5.0, 7.0))
     fewer = Figure(Part.CHECKER, "gnubg4ply_small", Measure.LOSS, None, 1, 500, 6.0, Unit.MEQ, (5.0, 7.0))
-    report = suite_report(SuiteResult((small, fewer), (), (), ()), "net", "normal", 1.0)
+    report = suite_report(SuiteResult((small, fewer), (), (), ()), "net", "normal", "fitted", 1.0)
     assert [[r.program for r in f.references] for f in report.figures] == [["GNU Backgammon"], []]
 
 
@@ -182,7 +182,7 @@ def test_other_programs_stand_below_our_figure_in_the_column_of_their_level(
         Figure(Part.CHECKER, "gnubg4ply_small", Measure.LOSS, None, 2, 1759, 3.456, Unit.MEQ, (2.456, 4.456)),
         Figure(Part.BEAROFF, "bearoff_two_sided", Measure.LARGEST, "owned", None, 120, 0.00012, Unit.POINTS),
     )
-    show_suite(suite_report(SuiteResult(figures, (), (), ()), "net", "normal", 1.0))
+    show_suite(suite_report(SuiteResult(figures, (), (), ()), "net", "normal", "fitted", 1.0))
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     head, ours, theirs, exact = (
         next(line for line in lines if words in line)
