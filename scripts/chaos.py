@@ -42,6 +42,17 @@ def shared_kernels() -> dict[str, str]:
     return {"NUMBA_CACHE_DIR": os.environ.get("NUMBA_CACHE_DIR") or str(numba.config.CACHE_DIR)}
 
 
+def new_home(name: str) -> Path:
+    """A data folder of its own, with the bear-off databases of the usual one, so that nobody builds them again."""
+    from engine.home import data_home
+
+    home = Path(tempfile.mkdtemp(prefix=f"gammonfarm-{name}-"))
+    databases = data_home() / "bearoff"
+    if databases.is_dir():
+        (home / "bearoff").symlink_to(databases)
+    return home
+
+
 def free_port() -> int:
     """A port that nobody listens on."""
     with socket.socket() as probe:
@@ -207,7 +218,7 @@ def main() -> int:
     from cluster.client import Client
     from engine.errors import InfrastructureError
 
-    home = Path(tempfile.mkdtemp(prefix="gammonfarm-chaos-"))
+    home = new_home("chaos")
     with contextlib.ExitStack() as stack:
         redis = Redis(home / "redis")
         stack.callback(redis.close)

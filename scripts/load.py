@@ -16,14 +16,12 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
 import httpx
 
-from scripts.chaos import free_port, shared_kernels
+from scripts.chaos import free_port, new_home, shared_kernels
 
 BEAR_OFF = "XGID=-AA" + "-" * 20 + "aa-:0:0:1:21:0:0:0:0:10"
 
@@ -95,7 +93,7 @@ def main() -> int:
     parser.add_argument("--rate", type=float, default=100.0, help="submissions a second of all clients together")
     parser.add_argument("--patience", type=float, default=1800.0)
     options = parser.parse_args()
-    home = Path(tempfile.mkdtemp(prefix="gammonfarm-load-"))
+    home = new_home("load")
     port = free_port()
     environment = os.environ | shared_kernels()
     environment |= {
