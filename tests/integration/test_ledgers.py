@@ -128,6 +128,25 @@ def test_an_embedded_server_that_is_killed_is_started_again_with_all_that_was_wr
         assert int((tmp_path / "redis" / "server.pid").read_text()) != before
 
 
+def test_settings_of_a_server_that_could_lose_jobs_are_named(server_url: str) -> None:
+    ledger = RedisLedger(server_url)
+    with redis.Redis.from_url(server_url) as client:
+        assert ledger.risks() == []
+        try:
+            client.config_set("maxmemory-policy", "allkeys-lru")
+            assert ledger.risks() == []  # without a limit nothing is forgotten
+            client.config_set("maxmemory", 2**40)
+            client.config_set("appendonly", "no")
+            forgets, volatile = ledger.risks()
+        finally:
+            client.config_set("maxmemory", 0)
+            client.config_set("maxmemory-policy", "noeviction")
+            client.config_set("appendonly", "yes")
+    assert "allkeys-lru" in forgets
+    assert "memory only" in volatile
+    ledger.close()
+
+
 def test_a_server_that_refuses_to_write_says_why_and_goes_on_when_it_can(server_url: str) -> None:
     ledger = RedisLedger(server_url)
     with redis.Redis.from_url(server_url) as client:
