@@ -23,7 +23,7 @@ from cluster.service.app import create_app
 from cluster.service.auth import Role, Tokens, new_token
 from cluster.service.limits import Limits, Rates
 from cluster.service.problems import ProblemError
-from cluster.service_models import JobAnswer
+from cluster.service_models import Extension, JobAnswer, JobView, PriorityChange, Problem
 from cluster.store import JobState
 from engine.errors import InfrastructureError, InputError
 from engine.evaluator import Nets
@@ -476,6 +476,17 @@ def test_metrics_count_requests_by_route_and_describe_the_farm(service: Service)
     after = service.client.get("/metrics").text
     assert "gammonfarm_coordinator_up 1.0" in after
     assert "gammonfarm_jobs_done 1.0" in after
+
+
+def test_examples_in_the_document_fit_their_models(service: Service) -> None:
+    schemas = service.client.get("/openapi.json").json()["components"]["schemas"]
+    models = {"Problem": Problem, "JobView": JobView, "Extension": Extension, "PriorityChange": PriorityChange}
+    for name, model in models.items():
+        (example,) = schemas[name]["examples"]
+        model.model_validate(example)
+    (batch,) = schemas["BatchSubmission"]["examples"]
+    items = service.client.post("/v1/batches", json=batch).json()["items"]
+    assert [item["created"] for item in items] == [True, True]
 
 
 def test_the_document_describes_every_kind_with_an_example(service: Service) -> None:
