@@ -213,6 +213,7 @@ def main() -> int:
     dice = random.Random(options.seed)
     os.environ.update(shared_kernels())
     os.environ.update({"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)})
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")  # other work may keep this machine busy
 
     import cluster.ray_executor  # noqa: F401 - fixes Ray's settings before it is imported
     from cluster.client import Client
@@ -277,6 +278,7 @@ def main() -> int:
             else:
                 nodes.kill(dice)
             killed[what] += 1
+            print(f"{number + 1}: {what}, {len(jobs)} jobs, {time.monotonic() - started:.0f} s", file=sys.stderr)
         deadline = time.monotonic() + options.patience
         states: dict[str, Any] = {}
         while len(states) < len(jobs) and time.monotonic() < deadline:
