@@ -38,9 +38,14 @@ _MOST_SKEW = 5.0
 
 
 class RedisStore:
-    """See `Store`. Making one connects to nothing; the first call does."""
+    """See `Store`. Making one connects to nothing; the first call does.
 
-    def __init__(self, url: str) -> None:
+    Args:
+        trouble: asked when the server is away: what explains it, "" when that is not known.
+    """
+
+    def __init__(self, url: str, trouble: Callable[[], str] = lambda: "") -> None:
+        self._trouble = trouble
         self._name = without_password(url)
         try:
             self._client: Any = redis.Redis.from_url(
@@ -185,7 +190,8 @@ class RedisStore:
 
     def _away(self, error: Exception) -> InfrastructureError:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        return InfrastructureError(f"redis at {self._name}: {reason}")
+        trouble = self._trouble()
+        return InfrastructureError(f"redis at {self._name}: {trouble or reason}")
 
 
 @contextmanager

@@ -128,6 +128,15 @@ class Nodes:
         self.cluster.shutdown()
 
 
+def strike(pid: int, name: bytes) -> bool:
+    """Kill a process of Ray's if it is there and is what it should be; returns whether it was."""
+    with contextlib.suppress(OSError):
+        if pid and name in Path(f"/proc/{pid}/cmdline").read_bytes():
+            os.kill(pid, signal.SIGKILL)
+            return True
+    return False
+
+
 class Part:
     """`gammonfarm serve --part ...`, started again when it is killed."""
 
@@ -253,8 +262,8 @@ def main() -> int:
         submitted = 0
         killed: Counter[str] = Counter()
         started = time.monotonic()
-        for number in range(options.kills):
-            share = len(asked) * (number + 1) // options.kills
+        while killed.total() < options.kills:
+            share = len(asked) * (killed.total() + 1) // options.kills
             while submitted < share:
                 kind, fields = asked[submitted]
                 submitted += 1
@@ -262,15 +271,11 @@ def main() -> int:
             time.sleep(dice.expovariate(1 / options.pause))
             what = dice.choice(KINDS)
             if what == "worker":
-                pids = nodes.worker_pids()
-                if not pids:
+                if not strike(dice.choice(nodes.worker_pids() or [0]), b"WorkerActor"):
                     continue
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(dice.choice(pids), signal.SIGKILL)
             elif what == "coordinator":
-                owner = patiently(client.status).coordinator
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(int(owner.split("/")[1]), signal.SIGKILL)
+                if not strike(int(patiently(client.status).coordinator.split("/")[1]), b"CoordinatorActor"):
+                    continue
             elif what == "api":
                 api.kill()
             elif what == "redis":
@@ -278,7 +283,7 @@ def main() -> int:
             else:
                 nodes.kill(dice)
             killed[what] += 1
-            print(f"{number + 1}: {what}, {len(jobs)} jobs, {time.monotonic() - started:.0f} s", file=sys.stderr)
+            print(f"{killed.total()}: {what}, {len(jobs)} jobs, {time.monotonic() - started:.0f} s", file=sys.stderr)
         deadline = time.monotonic() + options.patience
         states: dict[str, Any] = {}
         while len(states) < len(jobs) and time.monotonic() < deadline:
