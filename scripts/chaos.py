@@ -53,6 +53,11 @@ def new_home(name: str) -> Path:
     return home
 
 
+def end_in_order() -> None:
+    """Have SIGTERM end what was started, as Ctrl-C does."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+
+
 def free_port() -> int:
     """A port that nobody listens on."""
     with socket.socket() as probe:
@@ -219,6 +224,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--patience", type=float, default=1800.0, help="seconds to wait for the last job")
     options = parser.parse_args()
+    end_in_order()
     dice = random.Random(options.seed)
     os.environ.update(shared_kernels())
     os.environ.update({"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)})

@@ -21,7 +21,7 @@ from typing import Any
 
 import httpx
 
-from scripts.chaos import free_port, new_home, shared_kernels
+from scripts.chaos import end_in_order, free_port, new_home, shared_kernels
 
 BEAR_OFF = "XGID=-AA" + "-" * 20 + "aa-:0:0:1:21:0:0:0:0:10"
 
@@ -93,6 +93,7 @@ def main() -> int:
     parser.add_argument("--rate", type=float, default=100.0, help="submissions a second of all clients together")
     parser.add_argument("--patience", type=float, default=1800.0)
     options = parser.parse_args()
+    end_in_order()
     home = new_home("load")
     port = free_port()
     environment = os.environ | shared_kernels()

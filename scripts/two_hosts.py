@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-from scripts.chaos import free_port, new_home, shared_kernels
+from scripts.chaos import end_in_order, free_port, new_home, shared_kernels
 
 HERE, THERE, NAME = "10.213.7.1", "10.213.7.2", "gammonfarm-host2"
 PROBLEM = "XGID=--ABBBC-B---eB---c-cbb--A-:0:0:1:56:0:0:0:0:10"
@@ -53,6 +53,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=20_000, help="of each of two plays")
     options = parser.parse_args()
+    end_in_order()
 
     from cluster.client import Client
     from engine.errors import GammonfarmError
