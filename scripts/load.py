@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -111,7 +112,9 @@ def main() -> int:
         try:
             wait_until_warm(url)
             crowd = Crowd(url, options)
+            before = api_seconds(farm.pid)
             asyncio.run(crowd.run())
+            spent = api_seconds(farm.pid) - before
             states = wait_for_all(url, list(crowd.jobs.values()), options.patience)
         finally:
             farm.send_signal(signal.SIGTERM)
@@ -126,10 +129,22 @@ def main() -> int:
         "streams": crowd.streams,
         "submit_ms": {p: percentile(waits, p) for p in (50, 90, 99, 100)},
         "rate": options.rate,
+        "api_cpu_ms_a_submission": round(1000 * spent / max(len(waits), 1), 2),
+        "load_average": os.getloadavg()[0],
     }
     print(json.dumps(report, indent=2))
     good = report["different_jobs"] == report["created"] == report["done"] == options.jobs
     return 0 if good and crowd.streams.get("ended", 0) == options.streams else 1
+
+
+def api_seconds(supervisor: int) -> float:
+    """Processor seconds of the API's process, which is the same on a busy machine (Linux; elsewhere 0)."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[1]) == supervisor and b"--part\0api" in (entry / "cmdline").read_bytes():
+                return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return 0.0
 
 
 def percentile(rising: list[float], p: int) -> float:
