@@ -20,6 +20,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -106,15 +107,26 @@ class Nodes:
         self.cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
         self.address = self.cluster.address
         self._nodes = [self._add() for _ in range(2)]
+        self._exchange: threading.Thread | None = None
 
     def _add(self) -> Any:
-        return self.cluster.add_node(num_cpus=1, object_store_memory=100 * 2**20)
+        return self.cluster.add_node(wait=False, num_cpus=1, object_store_memory=100 * 2**20)
 
-    def kill(self, dice: random.Random) -> None:
-        """A whole node goes, another comes."""
+    def kill(self, dice: random.Random) -> bool:
+        """A whole node goes and another comes, beside all else: both take a while. Returns whether it was begun; there
+        is one such exchange at a time.
+        """
+        if self._exchange is not None and self._exchange.is_alive():
+            return False
         node = self._nodes.pop(dice.randrange(len(self._nodes)))
-        self.cluster.remove_node(node, allow_graceful=False)
-        self._nodes.append(self._add())
+
+        def exchange() -> None:
+            self.cluster.remove_node(node, allow_graceful=False)
+            self._nodes.append(self._add())
+
+        self._exchange = threading.Thread(target=exchange)
+        self._exchange.start()
+        return True
 
     def worker_pids(self) -> list[int]:
         """Processes of workers."""
@@ -130,6 +142,8 @@ class Nodes:
 
     def close(self) -> None:
         """End it."""
+        if self._exchange is not None:
+            self._exchange.join()
         self.cluster.shutdown()
 
 
@@ -221,6 +235,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--trials", type=int, default=360, help="of long rollouts; bear-offs get 20 times more")
     parser.add_argument("--pause", type=float, default=3.0, help="mean seconds between kills")
+    parser.add_argument("--minutes", type=float, default=1e9, help="after which no more is killed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--patience", type=float, default=1800.0, help="seconds to wait for the last job")
     options = parser.parse_args()
@@ -268,7 +283,7 @@ def main() -> int:
         submitted = 0
         killed: Counter[str] = Counter()
         started = time.monotonic()
-        while killed.total() < options.kills:
+        while killed.total() < options.kills and time.monotonic() - started < 60 * options.minutes:
             share = len(asked) * (killed.total() + 1) // options.kills
             while submitted < share:
                 kind, fields = asked[submitted]
@@ -286,10 +301,12 @@ def main() -> int:
                 api.kill()
             elif what == "redis":
                 redis.kill()
-            else:
-                nodes.kill(dice)
+            elif not nodes.kill(dice):
+                continue
             killed[what] += 1
             print(f"{killed.total()}: {what}, {len(jobs)} jobs, {time.monotonic() - started:.0f} s", file=sys.stderr)
+        for kind, fields in asked[submitted:]:
+            jobs[patiently(lambda k=kind, f=fields: client.submit(k, f)).job.id] = (kind, fields)
         deadline = time.monotonic() + options.patience
         states: dict[str, Any] = {}
         while len(states) < len(jobs) and time.monotonic() < deadline:
@@ -315,6 +332,7 @@ def main() -> int:
         "kills": dict(killed),
         "wrong": wrong,
         "seconds": round(seconds, 1),
+        "load_average": os.getloadavg()[0],
         "folder": str(home),
     }
     print(json.dumps(report, indent=2))
