@@ -104,7 +104,9 @@ class Nodes:
     def __init__(self) -> None:
         from ray.cluster_utils import Cluster
 
-        self.cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+        # Nodes are exchanged in a thread, where Ray can't put in its signal handlers.
+        head = {"num_cpus": 0, "include_dashboard": False}
+        self.cluster = Cluster(initialize_head=True, head_node_args=head, shutdown_at_exit=False)
         self.address = self.cluster.address
         self._nodes = [self._add() for _ in range(2)]
         self._exchange: threading.Thread | None = None
