@@ -112,13 +112,18 @@ class Nodes:
         self._exchange: threading.Thread | None = None
 
     def _add(self) -> Any:
-        return self.cluster.add_node(wait=False, num_cpus=1, object_store_memory=100 * 2**20)
+        for _ in range(5):
+            # Now and then a new one is refused while Ray still looks after the old one.
+            with contextlib.suppress(Exception):
+                return self.cluster.add_node(wait=False, num_cpus=1, object_store_memory=100 * 2**20)
+            time.sleep(2.0)
+        raise SystemExit("Ray takes no new node")
 
     def kill(self, dice: random.Random) -> bool:
         """A whole node goes and another comes, beside all else: both take a while. Returns whether it was begun; there
         is one such exchange at a time.
         """
-        if self._exchange is not None and self._exchange.is_alive():
+        if not self._nodes or (self._exchange is not None and self._exchange.is_alive()):
             return False
         node = self._nodes.pop(dice.randrange(len(self._nodes)))
 
@@ -245,7 +250,7 @@ def main() -> int:
     dice = random.Random(options.seed)
     os.environ.update(shared_kernels())
     os.environ.update({"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)})
-    os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")  # other work may keep this machine busy
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", "120")  # other work may keep this machine busy
 
     import cluster.ray_executor  # noqa: F401 - fixes Ray's settings before it is imported
     from cluster.client import Client
