@@ -68,6 +68,12 @@ class _Rows:
         """Whether all these candidates have all these trials."""
         return all(not planner.missing_ranges(self.known[self.question.candidates[i].series], trials) for i in active)
 
+    def gaps(self, active: Sequence[int]) -> list[TrialRange]:
+        """The question's trials that some of these candidates lack, rising."""
+        whole = TrialRange(0, self.question.trials)
+        known = (self.known[self.question.candidates[i].series] for i in active)
+        return planner.joined([gap for ranges in known for gap in planner.missing_ranges(ranges, whole)])
+
     def tally(self, active: Sequence[int], trials: TrialRange) -> Tally:
         """Of some candidates over a complete range."""
         parts = [self._rows[self.question.candidates[i].series][trials.first : trials.stop] for i in active]

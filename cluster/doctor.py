@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 from cluster.schemas import DoctorReport, Service
 from cluster.settings import Settings, load_settings, without_password
 from cluster.versions import versions
-from engine.errors import GammonfarmError
+from engine.errors import GammonfarmError, InfrastructureError, InternalError
 
 _VERSIONS = (
     "fastapi",
@@ -38,6 +39,7 @@ def examine() -> DoctorReport:
         _check("data folder", f"{settings.home} (GAMMONFARM_HOME)", lambda: _space(settings)),
         _check("net", "shipped with the package", _net),
         _check("kernels", "compiled on first use", _kernels),
+        _check("golden blocks", "questions with known answers", _golden),
         _check(
             "redis",
             _place(settings.redis_url, "embedded server in the data folder", "REDIS_URL"),
@@ -90,6 +92,9 @@ def _redis(settings: Settings) -> str:
     from cluster.redis_store import open_store
 
     with open_store(settings) as store:
+        risks = store.risks()
+        if risks:
+            raise InfrastructureError("; ".join(risks))
         return store.ping()
 
 
@@ -104,11 +109,33 @@ def _ray(settings: Settings) -> str:
 
 
 def _farm_services() -> tuple[Service, ...]:
-    """The farm, where one is named."""
+    """The farm, where one is named, and the tokens, where there are any."""
+    found = []
+    tokens = os.environ.get("GAMMONFARM_TOKENS_FILE")
+    if tokens:
+        found.append(_check("tokens", f"{tokens} (GAMMONFARM_TOKENS_FILE)", lambda: _tokens(Path(tokens))))
     url = os.environ.get("GAMMONFARM_URL")
-    if not url:
-        return ()
-    return (_check("farm", f"{url.rpartition('@')[2]} (GAMMONFARM_URL)", _farm),)
+    if url:
+        found.append(_check("farm", f"{url.rpartition('@')[2]} (GAMMONFARM_URL)", _farm))
+    return tuple(found)
+
+
+def _tokens(file: Path) -> str:
+    from cluster.service.auth import Tokens
+
+    known = Tokens(file)
+    if file.stat().st_mode & 0o022:
+        raise InfrastructureError("others can write to the file, and so let themselves in")
+    return f"{len(known)} tokens"
+
+
+def _golden() -> str:
+    from workers.golden import GOLDEN, golden_answers
+
+    wrong = sum(ours != right for ours, right in zip(golden_answers(), GOLDEN, strict=True))
+    if wrong:
+        raise InternalError(f"{wrong} of {len(GOLDEN)} wrong: this machine must not work for a farm")
+    return f"{len(GOLDEN)} of {len(GOLDEN)} right"
 
 
 def _farm() -> str:
@@ -119,6 +146,11 @@ def _farm() -> str:
         return "not named"
     with client:
         status = client.status()
+    if status.ledger_problem:
+        raise InfrastructureError(status.ledger_problem)
+    out = [f"node {node} is left alone: {why}" for node, why in status.pool.get("out", {}).items()]
+    if out or not status.workers:
+        raise InfrastructureError("; ".join(out) or f"no workers: {status.idle}")
     return f"{status.workers} workers, {status.jobs_running} jobs running, {status.jobs_queued} queued"
 
 

@@ -41,6 +41,7 @@ _FIND_TIMEOUT = 2.0  # a server listens within milliseconds, so one found runnin
 _LOADING_TIMEOUT = 300.0
 _STOP_TIMEOUT = 20.0
 _LOG_LIMIT = 1 << 20
+_LEAST_FREE = 8 << 20
 
 
 class EmbeddedRedis:
@@ -116,6 +117,9 @@ class EmbeddedRedis:
         with contextlib.suppress(OSError):
             _ask(path, b"PING\r\n")
             return False
+        trouble = self.trouble()
+        if trouble:
+            raise InfrastructureError(trouble)
         try:
             with _exclusive(self._folder / "start.lock"):
                 if self._child is not None:
@@ -125,6 +129,17 @@ class EmbeddedRedis:
                 return found is None
         except OSError as error:
             raise InfrastructureError(f"embedded redis server in {self._folder}: {error}") from error
+
+    def trouble(self) -> str:
+        """What about its folder explains that it is away; "" when nothing does.
+
+        A server that has every write on the disk before it answers ends when the disk takes no more.
+        """
+        try:
+            free = shutil.disk_usage(self._folder).free
+        except OSError as error:
+            return f"{self._folder}: {error.strerror}"
+        return f"the disk of {self._folder} is full" if free < _LEAST_FREE else ""
 
     def _ready(self, path: Path) -> Path:
         if self._safe:

@@ -20,13 +20,14 @@ class MemoryLedger(MemoryStore):
     """See `Ledger`; safe to use from several threads.
 
     Args:
-        keep_blocks: without, blocks are forgotten at once, so that a simulation of millions takes no memory.
+        forget: keep no blocks, no results, and jobs only while they are open: as if all that were on a server, so that
+            the memory of a simulation is that of the coordinator.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic, keep_blocks: bool = True) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic, *, forget: bool = False) -> None:
         super().__init__()
         self._clock = clock
-        self._keep_blocks = keep_blocks
+        self._forgetful = forget
         self._changed = threading.Condition(threading.RLock())
         self._questions: dict[str, tuple[str, int]] = {}
         self._open: dict[str, int] = {}
@@ -145,7 +146,14 @@ class MemoryLedger(MemoryStore):
             if kind.is_final:
                 self._open.pop(job_id, None)
             self._event(job_id, kind, now, said)
+            if kind.is_final and self._forgetful:
+                self._forget(job_id)
             return True
+
+    def _forget(self, job_id: str) -> None:
+        self._questions.pop(self._jobs.pop(job_id).key, None)
+        for held in (self._events, self._askers):
+            held.pop(job_id, None)
 
     def _event(self, job_id: str, kind: EventKind, now: float, data: dict[str, Any]) -> None:
         job = self._jobs[job_id]
@@ -176,9 +184,14 @@ class MemoryLedger(MemoryStore):
 
     def put_blocks(self, blocks: Sequence[Block]) -> None:
         """See `Ledger`."""
-        if self._keep_blocks:
+        if not self._forgetful:
             for block in blocks:
                 self.put_block(*block)
+
+    def put_result(self, key: str, payload: bytes) -> None:
+        """See `Store`."""
+        if not self._forgetful:
+            super().put_result(key, payload)
 
     def lease(self, duty: str, owner: str, seconds: float) -> bool:
         """See `Ledger`."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -120,8 +120,8 @@ return 1
 class RedisLedger(RedisStore):
     """See `Ledger`."""
 
-    def __init__(self, url: str) -> None:
-        super().__init__(url)
+    def __init__(self, url: str, trouble: Callable[[], str] = lambda: "") -> None:
+        super().__init__(url, trouble)
         self._submit = self._client.register_script(_SUBMIT)
         self._step = self._client.register_script(_STEP)
         self._lease = self._client.register_script(_LEASE)
@@ -330,12 +330,12 @@ def open_ledger(settings: Settings) -> Iterator[RedisLedger]:
     again when it dies.
     """
     with ExitStack() as stack:
-        url = settings.redis_url
-        if url is None:
+        if settings.redis_url is None:
             server = stack.enter_context(EmbeddedRedis(settings.home, safe=True))
-            url = server.url
             stack.enter_context(_kept_alive(server))
-        ledger = RedisLedger(url)
+            ledger = RedisLedger(server.url, server.trouble)
+        else:
+            ledger = RedisLedger(settings.redis_url)
         stack.callback(ledger.close)
         ledger.ping()
         yield ledger

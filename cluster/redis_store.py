@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
@@ -35,12 +36,18 @@ _ANSWER_TIMEOUT = 5.0
 _RETRIES = 2
 _JOBS_PER_PAGE = 100
 _VALUES_AT_ONCE = 1000
+_MOST_SKEW = 5.0
 
 
 class RedisStore:
-    """See `Store`. Making one connects to nothing; the first call does."""
+    """See `Store`. Making one connects to nothing; the first call does.
 
-    def __init__(self, url: str) -> None:
+    Args:
+        trouble: asked when the server is away: what explains it, "" when that is not known.
+    """
+
+    def __init__(self, url: str, trouble: Callable[[], str] = lambda: "") -> None:
+        self._trouble = trouble
         self._name = without_password(url)
         try:
             self._client: Any = redis.Redis.from_url(
@@ -181,6 +188,23 @@ class RedisStore:
             return f"valkey {info['valkey_version']}"
         return f"redis {info.get('redis_version', 'unknown')}"
 
+    def risks(self) -> list[str]:
+        """What about the server's settings could lose jobs, or tell the time of their events wrong."""
+        info = self._call(self._client.info)
+        found = []
+        policy = str(info.get("maxmemory_policy", "noeviction"))
+        if policy != "noeviction" and int(info.get("maxmemory", 0)):
+            found.append(f"it forgets keys when memory is full (maxmemory-policy {policy}; set noeviction)")
+        if not int(info.get("aof_enabled", 1)):
+            found.append("it keeps its data in memory only (set appendonly yes)")
+        if str(info.get("aof_last_write_status", "ok")) != "ok":
+            found.append("it could not write its file (is the disk full?)")
+        seconds, _ = self._call(self._client.time)
+        skew = time.time() - float(seconds)
+        if abs(skew) > _MOST_SKEW:
+            found.append(f"its clock is {abs(skew):.0f} s {'behind' if skew > 0 else 'ahead of'} ours")
+        return found
+
     def close(self) -> None:
         """See `Store`."""
         self._client.close()
@@ -200,7 +224,8 @@ class RedisStore:
 
     def _away(self, error: Exception) -> InfrastructureError:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        return InfrastructureError(f"redis at {self._name}: {reason}")
+        trouble = self._trouble()
+        return InfrastructureError(f"redis at {self._name}: {trouble or reason}")
 
 
 @contextmanager

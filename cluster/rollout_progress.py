@@ -13,8 +13,8 @@ from engine.tally import Tally
 class CompleteRows(Protocol):
     """Trials as far as they are there."""
 
-    def complete(self, active: Sequence[int], trials: TrialRange) -> bool:
-        """Whether all these candidates have all these trials."""
+    def gaps(self, active: Sequence[int]) -> list[TrialRange]:
+        """The question's trials that some of these candidates lack, rising."""
 
     def tally(self, active: Sequence[int], trials: TrialRange) -> Tally:
         """Of some candidates over a complete range."""
@@ -38,12 +38,16 @@ class Progress:
 
 
 class Meter:
-    """What the progress display needs, kept up to date block by block."""
+    """What the progress display needs, kept up to date as trials come.
+
+    Args:
+        blocks: the question's, all as large as the first one but the last.
+    """
 
     def __init__(self, rows: CompleteRows, blocks: Sequence[TrialRange]) -> None:
         self._rows = rows
         self._blocks = blocks
-        self._open = dict.fromkeys(blocks)
+        self._size = blocks[0].count
         self._next = 0
         self._active: tuple[int, ...] = ()
         self._tally = Tally.empty(0)
@@ -52,11 +56,14 @@ class Meter:
         """The progress with these candidates in contention."""
         if active != self._active:
             self._active, self._next, self._tally = active, 0, Tally.empty(len(active))
-        for block in [block for block in self._open if self._rows.complete(active, block)]:
-            del self._open[block]
-        while self._next < len(self._blocks) and self._blocks[self._next] not in self._open:
-            self._tally = self._tally.merge(self._rows.tally(active, self._blocks[self._next]))
-            self._next += 1
-        done = len(self._blocks) - len(self._open)
-        from_cache = done - sum(block not in self._open for block in ran)
+        gaps = self._rows.gaps(active)
+        lacking = {i for gap in gaps for i in range(gap.first // self._size, (gap.stop - 1) // self._size + 1)}
+        whole = gaps[0].first // self._size if gaps else len(self._blocks)
+        if whole > self._next:
+            first = self._blocks[self._next].first
+            new = TrialRange(first, self._blocks[whole - 1].stop - first)
+            self._tally = self._tally.merge(self._rows.tally(active, new))
+            self._next = whole
+        done = len(self._blocks) - len(lacking)
+        from_cache = done - sum(block.first // self._size not in lacking for block in ran)
         return Progress(done, len(self._blocks), from_cache, self._tally.trials, active, self._tally, computed)

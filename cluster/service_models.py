@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from cluster.ledger import Event, EventKind
 from cluster.scheduling import Priority
@@ -17,8 +17,21 @@ JOB_ID = r"^[0-9a-f]{8,64}(-[0-9]{1,6})?$"
 BATCH_ID = r"^[0-9a-f]{32}$"
 
 
+def _example(**fields: Any) -> ConfigDict:
+    """Shown in the OpenAPI document."""
+    return ConfigDict(json_schema_extra={"examples": [fields]})
+
+
 class Problem(Model):
     """What went wrong, as `application/problem+json` (RFC 9457)."""
+
+    model_config = _example(
+        title="A field does not fit",
+        status=422,
+        detail="play '24/12': expected a legal play",
+        code="input",
+        field="play",
+    )
 
     type: str = "about:blank"
     title: str
@@ -33,6 +46,23 @@ class Problem(Model):
 
 class JobView(Model):
     """A job."""
+
+    model_config = _example(
+        id="0c6e4fb7989869cb7de51ea96ea2bcbf",
+        kind="rollout",
+        state="running",
+        client="anna",
+        priority="normal",
+        created=1796034153.5,
+        updated=1796034160.25,
+        done=720,
+        total=2592,
+        events=6,
+        net="4c2ce8abd8a08acd",
+        request={"position": "XGID=--ABBBC-B---eB---c-cbb--A-:0:0:1:56:0:0:0:0:10", "trials": 1296},
+        message="",
+        code="",
+    )
 
     id: str
     kind: JobKind
@@ -84,6 +114,14 @@ class JobAnswer(Model):
 class EventView(Model):
     """Something that happened to a job; the data of a server-sent event."""
 
+    model_config = _example(
+        job="0c6e4fb7989869cb7de51ea96ea2bcbf",
+        number=6,
+        kind="progress",
+        time=1796034160.25,
+        data={"done": 720, "total": 2592, "contenders": 2, "best": "24/13", "equity": 0.697, "se": 0.0012, "eta": 8.5},
+    )
+
     job: str
     number: int
     kind: EventKind
@@ -94,12 +132,16 @@ class EventView(Model):
 class Extension(Model):
     """More work for the same question."""
 
+    model_config = _example(trials=2592)
+
     trials: Annotated[int, Field(ge=1)] | None = None
     level: Annotated[int, Field(ge=1, le=4)] | None = None
 
 
 class PriorityChange(Model):
     """Another class."""
+
+    model_config = _example(priority="interactive")
 
     priority: Priority
 

@@ -20,6 +20,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -40,6 +41,22 @@ def shared_kernels() -> dict[str, str]:
     import engine.kernels  # noqa: F401 - fixes where compiled code is kept
 
     return {"NUMBA_CACHE_DIR": os.environ.get("NUMBA_CACHE_DIR") or str(numba.config.CACHE_DIR)}
+
+
+def new_home(name: str) -> Path:
+    """A data folder of its own, with the bear-off databases of the usual one, so that nobody builds them again."""
+    from engine.home import data_home
+
+    home = Path(tempfile.mkdtemp(prefix=f"gammonfarm-{name}-"))
+    databases = data_home() / "bearoff"
+    if databases.is_dir():
+        (home / "bearoff").symlink_to(databases)
+    return home
+
+
+def end_in_order() -> None:
+    """Have SIGTERM end what was started, as Ctrl-C does."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
 def free_port() -> int:
@@ -87,18 +104,36 @@ class Nodes:
     def __init__(self) -> None:
         from ray.cluster_utils import Cluster
 
-        self.cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+        # Nodes are exchanged in a thread, where Ray can't put in its signal handlers.
+        head = {"num_cpus": 0, "include_dashboard": False}
+        self.cluster = Cluster(initialize_head=True, head_node_args=head, shutdown_at_exit=False)
         self.address = self.cluster.address
         self._nodes = [self._add() for _ in range(2)]
+        self._exchange: threading.Thread | None = None
 
     def _add(self) -> Any:
-        return self.cluster.add_node(num_cpus=1, object_store_memory=100 * 2**20)
+        for _ in range(5):
+            # Now and then a new one is refused while Ray still looks after the old one.
+            with contextlib.suppress(Exception):
+                return self.cluster.add_node(wait=False, num_cpus=1, object_store_memory=100 * 2**20)
+            time.sleep(2.0)
+        raise SystemExit("Ray takes no new node")
 
-    def kill(self, dice: random.Random) -> None:
-        """A whole node goes, another comes."""
+    def kill(self, dice: random.Random) -> bool:
+        """A whole node goes and another comes, beside all else: both take a while. Returns whether it was begun; there
+        is one such exchange at a time.
+        """
+        if not self._nodes or (self._exchange is not None and self._exchange.is_alive()):
+            return False
         node = self._nodes.pop(dice.randrange(len(self._nodes)))
-        self.cluster.remove_node(node, allow_graceful=False)
-        self._nodes.append(self._add())
+
+        def exchange() -> None:
+            self.cluster.remove_node(node, allow_graceful=False)
+            self._nodes.append(self._add())
+
+        self._exchange = threading.Thread(target=exchange)
+        self._exchange.start()
+        return True
 
     def worker_pids(self) -> list[int]:
         """Processes of workers."""
@@ -114,7 +149,18 @@ class Nodes:
 
     def close(self) -> None:
         """End it."""
+        if self._exchange is not None:
+            self._exchange.join()
         self.cluster.shutdown()
+
+
+def strike(pid: int, name: bytes) -> bool:
+    """Kill a process of Ray's if it is there and is what it should be; returns whether it was."""
+    with contextlib.suppress(OSError):
+        if pid and name in Path(f"/proc/{pid}/cmdline").read_bytes():
+            os.kill(pid, signal.SIGKILL)
+            return True
+    return False
 
 
 class Part:
@@ -196,18 +242,21 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--trials", type=int, default=360, help="of long rollouts; bear-offs get 20 times more")
     parser.add_argument("--pause", type=float, default=3.0, help="mean seconds between kills")
+    parser.add_argument("--minutes", type=float, default=1e9, help="after which no more is killed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--patience", type=float, default=1800.0, help="seconds to wait for the last job")
     options = parser.parse_args()
+    end_in_order()
     dice = random.Random(options.seed)
     os.environ.update(shared_kernels())
     os.environ.update({"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)})
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", "120")  # other work may keep this machine busy
 
     import cluster.ray_executor  # noqa: F401 - fixes Ray's settings before it is imported
     from cluster.client import Client
     from engine.errors import InfrastructureError
 
-    home = Path(tempfile.mkdtemp(prefix="gammonfarm-chaos-"))
+    home = new_home("chaos")
     with contextlib.ExitStack() as stack:
         redis = Redis(home / "redis")
         stack.callback(redis.close)
@@ -241,8 +290,8 @@ def main() -> int:
         submitted = 0
         killed: Counter[str] = Counter()
         started = time.monotonic()
-        for number in range(options.kills):
-            share = len(asked) * (number + 1) // options.kills
+        while killed.total() < options.kills and time.monotonic() - started < 60 * options.minutes:
+            share = len(asked) * (killed.total() + 1) // options.kills
             while submitted < share:
                 kind, fields = asked[submitted]
                 submitted += 1
@@ -250,22 +299,21 @@ def main() -> int:
             time.sleep(dice.expovariate(1 / options.pause))
             what = dice.choice(KINDS)
             if what == "worker":
-                pids = nodes.worker_pids()
-                if not pids:
+                if not strike(dice.choice(nodes.worker_pids() or [0]), b"WorkerActor"):
                     continue
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(dice.choice(pids), signal.SIGKILL)
             elif what == "coordinator":
-                owner = patiently(client.status).coordinator
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(int(owner.split("/")[1]), signal.SIGKILL)
+                if not strike(int(patiently(client.status).coordinator.split("/")[1]), b"CoordinatorActor"):
+                    continue
             elif what == "api":
                 api.kill()
             elif what == "redis":
                 redis.kill()
-            else:
-                nodes.kill(dice)
+            elif not nodes.kill(dice):
+                continue
             killed[what] += 1
+            print(f"{killed.total()}: {what}, {len(jobs)} jobs, {time.monotonic() - started:.0f} s", file=sys.stderr)
+        for kind, fields in asked[submitted:]:
+            jobs[patiently(lambda k=kind, f=fields: client.submit(k, f)).job.id] = (kind, fields)
         deadline = time.monotonic() + options.patience
         states: dict[str, Any] = {}
         while len(states) < len(jobs) and time.monotonic() < deadline:
@@ -291,6 +339,7 @@ def main() -> int:
         "kills": dict(killed),
         "wrong": wrong,
         "seconds": round(seconds, 1),
+        "load_average": os.getloadavg()[0],
         "folder": str(home),
     }
     print(json.dumps(report, indent=2))

@@ -16,14 +16,13 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from scripts.chaos import free_port, shared_kernels
+from scripts.chaos import end_in_order, free_port, new_home, shared_kernels
 
 BEAR_OFF = "XGID=-AA" + "-" * 20 + "aa-:0:0:1:21:0:0:0:0:10"
 
@@ -95,7 +94,8 @@ def main() -> int:
     parser.add_argument("--rate", type=float, default=100.0, help="submissions a second of all clients together")
     parser.add_argument("--patience", type=float, default=1800.0)
     options = parser.parse_args()
-    home = Path(tempfile.mkdtemp(prefix="gammonfarm-load-"))
+    end_in_order()
+    home = new_home("load")
     port = free_port()
     environment = os.environ | shared_kernels()
     environment |= {
@@ -112,7 +112,9 @@ def main() -> int:
         try:
             wait_until_warm(url)
             crowd = Crowd(url, options)
+            before = api_seconds(farm.pid)
             asyncio.run(crowd.run())
+            spent = api_seconds(farm.pid) - before
             states = wait_for_all(url, list(crowd.jobs.values()), options.patience)
         finally:
             farm.send_signal(signal.SIGTERM)
@@ -127,10 +129,22 @@ def main() -> int:
         "streams": crowd.streams,
         "submit_ms": {p: percentile(waits, p) for p in (50, 90, 99, 100)},
         "rate": options.rate,
+        "api_cpu_ms_a_submission": round(1000 * spent / max(len(waits), 1), 2),
+        "load_average": os.getloadavg()[0],
     }
     print(json.dumps(report, indent=2))
     good = report["different_jobs"] == report["created"] == report["done"] == options.jobs
     return 0 if good and crowd.streams.get("ended", 0) == options.streams else 1
+
+
+def api_seconds(supervisor: int) -> float:
+    """Processor seconds of the API's process, which is the same on a busy machine (Linux; elsewhere 0)."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[1]) == supervisor and b"--part\0api" in (entry / "cmdline").read_bytes():
+                return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return 0.0
 
 
 def percentile(rising: list[float], p: int) -> float:

@@ -14,11 +14,9 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
 
-from scripts.chaos import free_port, shared_kernels
+from scripts.chaos import end_in_order, free_port, new_home, shared_kernels
 
 HERE, THERE, NAME = "10.213.7.1", "10.213.7.2", "gammonfarm-host2"
 PROBLEM = "XGID=--ABBBC-B---eB---c-cbb--A-:0:0:1:56:0:0:0:0:10"
@@ -55,11 +53,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=20_000, help="of each of two plays")
     options = parser.parse_args()
+    end_in_order()
 
     from cluster.client import Client
     from engine.errors import GammonfarmError
 
-    home = Path(tempfile.mkdtemp(prefix="gammonfarm-two-hosts-"))
+    home = new_home("two-hosts")
     environment = os.environ | shared_kernels() | {"GAMMONFARM_HOME": str(home), "GAMMONFARM_MLFLOW_URI": "off"}
     port, ray_port = free_port(), free_port()
     program = [sys.executable, "-m", "cluster.cli.main"]

@@ -17,6 +17,7 @@ from cluster.client_calls import check_url, token_of_environment
 from cluster.ledger import EventKind
 from cluster.scheduling import Priority
 from cluster.schemas import RolloutRequest
+from cluster.service.auth import Role, new_token
 from cluster.service_models import JobView
 from cluster.store import JobState
 from engine.errors import InfrastructureError, InputError
@@ -259,6 +260,29 @@ def test_a_farm_does_not_train_by_files_of_its_clients(
     recipe = tmp_path / "quick.toml"
     recipe.write_text('name = "quick"\n')
     assert "recipe that comes with gammonfarm" in run(capsys, "train", str(recipe), code=2)
+
+
+def test_doctor_looks_at_the_farm_and_its_tokens(
+    named: Service, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cluster.doctor import _farm_services
+
+    tokens = tmp_path / "tokens"
+    tokens.write_text(new_token("anna", Role.SUBMIT)[1])
+    tokens.chmod(0o600)
+    monkeypatch.setenv("GAMMONFARM_TOKENS_FILE", str(tokens))
+    named.farm.step()
+    named.farm.step()
+    ours, farm = _farm_services()
+    assert (ours.ok, ours.detail) == (True, "1 tokens")
+    assert (farm.ok, farm.detail) == (True, "1 workers, 0 jobs running, 0 queued")
+    tokens.chmod(0o666)
+    named.farm.crew.pool.describe = lambda: {"out": {"n1": "another gammonfarm"}}  # type: ignore[method-assign]
+    named.farm._said = -1e9
+    named.farm.step()
+    ours, farm = _farm_services()
+    assert not ours.ok
+    assert (farm.ok, farm.detail) == (False, "node n1 is left alone: another gammonfarm")
 
 
 def test_commands_about_jobs_need_a_farm(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,8 @@ import json
 import random
 import time
 from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -65,18 +67,19 @@ class Stage:
         self.desk = Desk(nets=lambda name: NETS)
         self.options: dict[str, Any] = {"golden": False} | options
         self.coordinators = 0
+        self.kinds = KINDS
         self.farm = self.coordinator()
 
     def coordinator(self) -> Farm:
         """One more process that could be in charge."""
         self.coordinators += 1
         options = FarmOptions(owner=f"coordinator {self.coordinators}", **self.options)
-        return Farm(self.ledger, self.pool, self.desk, options, clock=self.clock, wall=self.clock)
+        return Farm(self.ledger, self.pool, self.desk, options, kinds=self.kinds, clock=self.clock, wall=self.clock)
 
     def submit(
         self, priority: Priority = Priority.NORMAL, client: str = "anna", kind: str = "rollout", **fields: Any
     ) -> str:
-        of = KINDS.of(kind)
+        of = self.kinds.of(kind)
         if kind == "rollout":
             fields = {"position": BEAR_OFF, "plays": PLAYS, "trials": 144, "bearoff": False} | fields
         request = of.request(**fields)
@@ -205,6 +208,36 @@ def test_an_evaluation_is_one_task_and_its_answer_is_kept() -> None:
     again.finish()
     assert other == job
     assert again.state(other) is JobState.DONE
+
+
+IMPORTS_OF_A_KIND = """
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+from pydantic import Field
+from cluster.farm.desk import Desk
+from cluster.farm.one_task import OneTaskJob
+from cluster.planner import content_key
+from cluster.scheduling import Priority
+from cluster.schemas import Model
+from cluster.store import JobKind, Store
+from engine.errors import InputError
+from engine.ids import parse_position
+from engine.xgid import format_xgid
+from workers.spec import Weights, WorkerSpec
+"""
+
+
+def test_the_kind_of_job_in_the_documents_works() -> None:
+    text = (Path(__file__).resolve().parent.parent / "docs" / "farm.md").read_text(encoding="utf-8")
+    source = text.split("```python\n")[1].split("```")[0].replace("JobKind.PIPS", "JobKind.EVALUATE")
+    made = ModuleType("pips")
+    exec(compile(IMPORTS_OF_A_KIND + source, "docs/farm.md", "exec", dont_inherit=True), made.__dict__)
+    stage = Stage()
+    stage.kinds = Kinds([made.PipsKind()])
+    stage.farm = stage.coordinator()
+    job = stage.submit(kind="evaluate", position=BEAR_OFF)
+    stage.finish()
+    assert json.loads(stage.answer(job) or b"") == {"pips": 12}
 
 
 def test_two_jobs_with_the_same_candidates_compute_each_trial_once() -> None:

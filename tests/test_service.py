@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ from nets import random_filter, random_net
 from cluster.farm.coordinator import Farm, FarmOptions
 from cluster.farm.desk import Desk
 from cluster.farm.pool import InlinePool
-from cluster.ledger import EventKind
+from cluster.ledger import EventKind, Submission
 from cluster.memory_ledger import MemoryLedger
 from cluster.scheduling import Priority
 from cluster.schemas import RolloutResult
@@ -23,8 +24,9 @@ from cluster.service.app import create_app
 from cluster.service.auth import Role, Tokens, new_token
 from cluster.service.limits import Limits, Rates
 from cluster.service.problems import ProblemError
-from cluster.service_models import JobAnswer
-from cluster.store import JobState
+from cluster.service.streams import Hub, job_events
+from cluster.service_models import Extension, JobAnswer, JobView, PriorityChange, Problem
+from cluster.store import JobKind, JobState
 from engine.errors import InfrastructureError, InputError
 from engine.evaluator import Nets
 
@@ -400,6 +402,33 @@ def test_a_stream_hears_of_what_the_feed_did_not_tell(service: Service, monkeypa
     assert kinds[-1] == "done"
 
 
+def test_every_stream_of_a_job_hears_all_of_its_events_in_order() -> None:
+    ledger = MemoryLedger()
+    submission = Submission(JobKind.ROLLOUT, "k", "{}", "anna", Priority.NORMAL)
+    (job,) = (submitted.job for submitted in ledger.submit([submission], 1.0))
+
+    async def listen() -> list[list[int]]:
+        hub = Hub(ledger, 100)
+        hub.start()
+
+        async def follow() -> list[int]:
+            return [event.number async for event in job_events(hub, ledger, job, 0) if event is not None]
+
+        streams = [asyncio.create_task(follow()) for _ in range(50)]
+        while hub.open < 50:
+            await asyncio.sleep(0)
+        ledger.start(job, 9, 2.0)
+        for done in range(1, 10):
+            ledger.note(job, done, 9, {}, 3.0)
+        ledger.finish(job, JobState.DONE, 4.0)
+        found = await asyncio.gather(*streams)
+        hub.close()
+        assert hub.open == 0
+        return list(found)
+
+    assert asyncio.run(listen()) == [list(range(1, 13))] * 50
+
+
 def test_streams_are_limited() -> None:
     service = Service(streams=1)
     with service.client:
@@ -476,6 +505,17 @@ def test_metrics_count_requests_by_route_and_describe_the_farm(service: Service)
     after = service.client.get("/metrics").text
     assert "gammonfarm_coordinator_up 1.0" in after
     assert "gammonfarm_jobs_done 1.0" in after
+
+
+def test_examples_in_the_document_fit_their_models(service: Service) -> None:
+    schemas = service.client.get("/openapi.json").json()["components"]["schemas"]
+    models = {"Problem": Problem, "JobView": JobView, "Extension": Extension, "PriorityChange": PriorityChange}
+    for name, model in models.items():
+        (example,) = schemas[name]["examples"]
+        model.model_validate(example)
+    (batch,) = schemas["BatchSubmission"]["examples"]
+    items = service.client.post("/v1/batches", json=batch).json()["items"]
+    assert [item["created"] for item in items] == [True, True]
 
 
 def test_the_document_describes_every_kind_with_an_example(service: Service) -> None:

@@ -121,7 +121,7 @@ def simulate(workers: int = 1_000, blocks: int = 20_000, trials_per_second: floa
     nets: Nets = golden_nets()
     desk = Desk(nets=lambda name: nets)
     pool = SimulatedPool(workers, trials_per_second)
-    ledger = MemoryLedger(clock=lambda: pool.now, keep_blocks=False)
+    ledger = MemoryLedger(clock=lambda: pool.now, forget=True)
     options = FarmOptions("simulation", golden=False)
     farm = Farm(ledger, pool, desk, options, clock=lambda: pool.now, wall=lambda: pool.now)
     kind = Kinds().of(JobKind.ROLLOUT)

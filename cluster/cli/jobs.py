@@ -1,6 +1,4 @@
-"""`gammonfarm jobs` and `gammonfarm status`: jobs of the farm that GAMMONFARM_URL names; without it, of this data
-folder.
-"""
+"""`gammonfarm jobs` and `gammonfarm status`: what the farm that GAMMONFARM_URL names does."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -16,13 +16,12 @@ from cluster.answers import EvaluationOptions, evaluate_position
 from cluster.cube_answers import CubeCaseName
 from cluster.evaluation_schemas import EvaluationReport
 from cluster.farm.desk import Desk, shipped_name
-from cluster.farm.kinds import Cost, Piece
+from cluster.farm.one_task import OneTaskJob
 from cluster.filters import DEFAULT_FILTER, load_filter
-from cluster.ledger import Block
 from cluster.planner import content_key
 from cluster.scheduling import Priority
 from cluster.schemas import Model
-from cluster.store import JobKind, Store, TrialRange
+from cluster.store import JobKind, Store
 from cluster.versions import versions
 from engine.bearoff import TWO_SIDED_CHECKERS, open_databases
 from engine.bearoff import VERSION as BEAROFF_VERSION
@@ -94,9 +93,22 @@ class EvaluateKind:
             }
         )
 
-    def begin(self, request: EvaluateRequest, net: str, desk: Desk, store: Store) -> EvaluateJob:
+    def begin(self, request: EvaluateRequest, net: str, desk: Desk, store: Store) -> OneTaskJob:
         """See `Kind`."""
-        return EvaluateJob(request, desk.nets(net), self.key(request, net, desk))
+        nets, key = desk.nets(net), self.key(request, net, desk)
+        options = EvaluationOptions(
+            level=request.level,
+            rules=request.rules,
+            cubeless=request.cubeless,
+            cube=request.cube,
+            met=request.met,
+            efficiency=request.efficiency,
+        )
+        return OneTaskJob(
+            WorkerSpec(build_evaluate_worker, weights_of(nets), nets.digest),
+            EvaluateTask(request.position, options, request.filter),
+            lambda cost: _report(key, nets.main.digest, cost.job, cost.seconds),
+        )
 
     def extended(self, request: EvaluateRequest, changes: Mapping[str, Any]) -> EvaluateRequest:
         """See `Kind`: the level may rise."""
@@ -148,76 +160,6 @@ class EvaluateWorker:
 def build_evaluate_worker(weights: Weights) -> EvaluateWorker:
     """A worker from the arrays of its nets."""
     return EvaluateWorker(nets_of(weights))
-
-
-class EvaluateJob:
-    """See `JobRun`; its unit is a position."""
-
-    total = 1
-
-    def __init__(self, request: EvaluateRequest, nets: Nets, key: str) -> None:
-        options = EvaluationOptions(
-            level=request.level,
-            rules=request.rules,
-            cubeless=request.cubeless,
-            cube=request.cube,
-            met=request.met,
-            efficiency=request.efficiency,
-        )
-        self.series: tuple[str, ...] = ()
-        self._piece: Piece | None = Piece(
-            WorkerSpec(build_evaluate_worker, weights_of(nets), nets.digest),
-            EvaluateTask(request.position, options, request.filter),
-            1,
-        )
-        self._key, self._net = key, nets.main.digest
-        self._answer: bytes | None = None
-
-    @property
-    def finished(self) -> bool:
-        """See `JobRun`."""
-        return self._answer is not None
-
-    @property
-    def done(self) -> int:
-        """See `JobRun`."""
-        return int(self.finished)
-
-    @property
-    def left(self) -> int:
-        """See `JobRun`."""
-        return int(self._piece is not None)
-
-    def pieces(self, units: int, under_way: Mapping[str, Sequence[TrialRange]]) -> list[Piece]:
-        """See `JobRun`."""
-        piece, self._piece = self._piece, None
-        return [piece] if piece else []
-
-    def blocks(self, task: EvaluateTask, output: bytes) -> list[Block]:
-        """See `JobRun`."""
-        return []
-
-    def take(self, task: EvaluateTask, output: bytes) -> None:
-        """See `JobRun`."""
-        self._answer = output
-
-    def offer(self, series: str, trials: TrialRange, payload: bytes) -> None:
-        """See `JobRun`."""
-
-    def progress(self) -> dict[str, Any]:
-        """See `JobRun`."""
-        return {}
-
-    def result(self) -> bytes:
-        """See `JobRun`."""
-        return self._answer or b""
-
-    def report(self, cost: Cost) -> dict[str, Any]:
-        """See `JobRun`."""
-        return _report(self._key, self._net, cost.job, cost.seconds)
-
-    def close(self) -> None:
-        """See `JobRun`."""
 
 
 def _report(key: str, net: str, job: str, seconds: float) -> dict[str, Any]:

@@ -66,6 +66,9 @@ class Tokens:
         """Whether a caller needs one."""
         return self._file is not None or bool(self._fixed)
 
+    def __len__(self) -> int:
+        return len(self._fixed | self._read)
+
     def caller(self, token: str) -> Caller | None:
         """Whose token it is. All are compared, each in constant time, so that time tells nothing."""
         self._refresh()

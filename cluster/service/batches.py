@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
 from fastapi.responses import StreamingResponse
-from pydantic import Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
+from pydantic.config import JsonDict
 from starlette.concurrency import run_in_threadpool
 
 from cluster.schemas import Model
@@ -31,8 +32,17 @@ _LOOK_AGAIN = 15.0
 _UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "No such batch"}}
 
 
+_ONE: JsonDict = {"kind": "evaluate", "request": {"position": "XGID=-b----E-C---eE---c-e----B-:0:0:1:31:0:0:0:0:10"}}
+_ANOTHER: JsonDict = {
+    "kind": "evaluate",
+    "request": {"position": "XGID=-b----E-C---eE---c-e----B-:0:0:1:42:0:0:0:0:10"},
+}
+
+
 class BatchSubmission(Model):
     """Questions of any kinds, each as it would be submitted alone."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"jobs": [_ONE, _ANOTHER]}]})
 
     jobs: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_BATCH)
 

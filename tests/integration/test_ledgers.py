@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import redis
@@ -126,6 +127,45 @@ def test_an_embedded_server_that_is_killed_is_started_again_with_all_that_was_wr
                 found = ledger.open_ids()
         assert found == [job]
         assert int((tmp_path / "redis" / "server.pid").read_text()) != before
+
+
+def test_a_full_disk_is_named_and_the_server_comes_back_when_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with EmbeddedRedis(tmp_path, safe=True) as server:
+        ledger = RedisLedger(server.url, server.trouble)
+        job = submit(ledger, 1)
+        assert server.pid is not None
+        os.kill(server.pid, signal.SIGKILL)
+        with monkeypatch.context() as patch:
+            patch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=1000))
+            with pytest.raises(InfrastructureError, match="is full"):
+                ledger.open_ids()
+            with pytest.raises(InfrastructureError, match="is full"):
+                server.revive()
+        assert server.revive()
+        assert not server.revive()
+        assert ledger.open_ids() == [job]
+        ledger.close()
+
+
+def test_settings_of_a_server_that_could_lose_jobs_are_named(server_url: str) -> None:
+    ledger = RedisLedger(server_url)
+    with redis.Redis.from_url(server_url) as client:
+        assert ledger.risks() == []
+        try:
+            client.config_set("maxmemory-policy", "allkeys-lru")
+            assert ledger.risks() == []  # without a limit nothing is forgotten
+            client.config_set("maxmemory", 2**40)
+            client.config_set("appendonly", "no")
+            forgets, volatile = ledger.risks()
+        finally:
+            client.config_set("maxmemory", 0)
+            client.config_set("maxmemory-policy", "noeviction")
+            client.config_set("appendonly", "yes")
+    assert "allkeys-lru" in forgets
+    assert "memory only" in volatile
+    ledger.close()
 
 
 def test_a_server_that_refuses_to_write_says_why_and_goes_on_when_it_can(server_url: str) -> None:
