@@ -57,6 +57,7 @@ class JobKind(StrEnum):
     ROLLOUT = "rollout"
     DEEP = "deep"
     EVALUATE = "evaluate"
+    ANALYSE = "analyse"
     TRAIN = "train"
 
 

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from pydantic import ValidationError
 
-from cluster.coordinator import RolloutSteps
 from cluster.deep import planner
 from cluster.deep.planner import DeepQuestion
 from cluster.deep.results import make_result, standings
@@ -16,6 +15,7 @@ from cluster.farm.desk import Desk, shipped_name
 from cluster.farm.kinds import Cost, Piece
 from cluster.farm.rollout_job import RolloutJob
 from cluster.ledger import Block
+from cluster.rollout_steps import RolloutSteps
 from cluster.scheduling import Priority
 from cluster.schemas import Timing
 from cluster.store import JobKind, Store, TrialRange

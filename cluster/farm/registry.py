@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from cluster.farm.analyse_job import AnalyseKind
 from cluster.farm.deep_job import DeepKind
 from cluster.farm.evaluate_job import EvaluateKind
 from cluster.farm.kinds import Kind
@@ -23,7 +24,9 @@ class Kinds:
     """Kinds of jobs by name."""
 
     def __init__(self, kinds: Iterable[Kind] | None = None) -> None:
-        found: Iterable[Kind] = (RolloutKind(), DeepKind(), EvaluateKind(), TrainKind()) if kinds is None else kinds
+        found: Iterable[Kind] = (
+            (RolloutKind(), DeepKind(), EvaluateKind(), AnalyseKind(), TrainKind()) if kinds is None else kinds
+        )
         self._kinds = {kind.name: kind for kind in found}
 
     def __iter__(self) -> Any:

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from cluster import planner
-from cluster.coordinator import RolloutSteps, payload_of, rows_of
 from cluster.farm.desk import Desk, shipped_name
 from cluster.farm.kinds import Cost, Piece
 from cluster.ledger import Block
 from cluster.planner import RolloutQuestion
+from cluster.rollout_steps import RolloutSteps, payload_of, rows_of
 from cluster.scheduling import Priority
 from cluster.schemas import MAX_TRIALS, Provenance, RolloutRequest, RolloutResult, Timing
 from cluster.store import JobKind, Store, TrialRange
