@@ -460,7 +460,7 @@ INLINE = ("--executor", "inline")
         pytest.param(["rollout", PROBLEM, "--executor", "cloud"], ["--executor", "cloud", "inline"], id="executor"),
         pytest.param(["rollout", PROBLEM, "--speed", "9"], ["--speed"], id="unknown option"),
         pytest.param(["rollout"], ["POSITION"], id="no argument"),
-        pytest.param(["analyse", PROBLEM], ["analyse"], id="unknown command"),
+        pytest.param(["analyze", PROBLEM], ["analyze"], id="unknown command"),
     ],
 )
 def test_bad_input_is_one_line_that_says_what_was_expected_and_leaves_nothing(

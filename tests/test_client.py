@@ -171,7 +171,13 @@ def test_the_asynchronous_client_does_the_same(service: Service) -> None:
         async with AsyncClient(URL, transport=transport) as client:
             accepted = await client.submit("rollout", REQUEST)
             kinds = [event.kind async for event in client.events(accepted.job.id)]
-            assert {kind.name.value for kind in await client.kinds()} == {"rollout", "evaluate", "train"}
+            assert {kind.name.value for kind in await client.kinds()} == {
+                "rollout",
+                "deep",
+                "evaluate",
+                "analyse",
+                "train",
+            }
             batch = await client.submit_batch([submission("rollout", REQUEST)])
             lines = [line async for line in client.batch_results(batch.batch)]
             assert [line.job for line in lines] == [accepted.job.id]
