@@ -335,7 +335,8 @@ def test_close_plays_are_rolled_out_and_compared_with_rollouts_only(tmp_path: Pa
     for one in rolled:
         if one.kind is DecisionKind.PLAY:
             compared = [c for c in one.candidates if c.level == "rollout"]
-            assert {one.best, one.done} == {c.play for c in compared}
+            assert len(compared) == 2
+            assert {one.best, one.done} <= {c.play for c in compared}, "what was played may turn out to be the best"
             assert all(c.se for c in compared)
 
 
