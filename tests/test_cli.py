@@ -460,7 +460,8 @@ INLINE = ("--executor", "inline")
         pytest.param(["rollout", PROBLEM, "--executor", "cloud"], ["--executor", "cloud", "inline"], id="executor"),
         pytest.param(["rollout", PROBLEM, "--speed", "9"], ["--speed"], id="unknown option"),
         pytest.param(["rollout"], ["POSITION"], id="no argument"),
-        pytest.param(["analyze", PROBLEM], ["analyze"], id="unknown command"),
+        pytest.param(["ponder", PROBLEM], ["ponder"], id="unknown command"),
+        pytest.param(["analyse", "nowhere"], ["path", "nowhere", "file or folder"], id="no archive"),
     ],
 )
 def test_bad_input_is_one_line_that_says_what_was_expected_and_leaves_nothing(

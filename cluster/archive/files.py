@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,10 +42,12 @@ def find_files(paths: Sequence[Path]) -> list[FoundFile]:
     """All files, those of folders too, hidden ones left out.
 
     Raises:
-        InputError: there is none.
+        InputError: a path that isn't there, or no file at all.
     """
     found: list[FoundFile] = []
     for path in paths:
+        if not os.path.exists(path):
+            raise InputError("path", path, "a file or folder")
         for file in record_files([path]):
             shown = file.relative_to(path).as_posix() if path.is_dir() else file.as_posix()
             found.append(FoundFile(file, printable(shown)))

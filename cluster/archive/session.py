@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cluster.archive.analysis import ArchiveAnalysis, conditions_shown
 from cluster.archive.evaluation import Advance
-from cluster.archive.files import FoundFile, Skipped, find_files
+from cluster.archive.files import FoundFile, Skipped
 from cluster.archive.matches import Conditions
 from cluster.archive.output import Output, open_output
 from cluster.archive.policy import Policy
@@ -26,7 +26,7 @@ from engine.errors import InputError
 class AnalysisRequest:
     """What is to be analysed, and how."""
 
-    paths: tuple[Path, ...]
+    files: tuple[FoundFile, ...]
     out: Path | None
     conditions: Conditions
     policy: Policy
@@ -49,10 +49,10 @@ def analyse(
     """Analyse an archive.
 
     Raises:
-        InputError: no files, none that can be analysed, or a folder that can't be written to.
+        InputError: no file that can be analysed, or a folder that can't be written to.
     """
     started = time.perf_counter()
-    files = [file for file in find_files(request.paths) if not _is_ours(file, request.out)]
+    files = [file for file in request.files if not _is_ours(file, request.out)]
     analysis = ArchiveAnalysis(
         request.conditions, request.policy, request.language, store, executor_for, progress.advance
     )
@@ -71,7 +71,7 @@ def analyse(
                 summary.add(found, "")
             progress.files(done, len(files))
         if not summary.matches:
-            raise InputError("path", ", ".join(map(str, request.paths)), "at least one match that can be read")
+            raise InputError("path", request.files[0].path, "at least one match that can be read")
         result = summary.finish() if output is None else output.finish()
     return _report(request, result, analysis, time.perf_counter() - started)
 

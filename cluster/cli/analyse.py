@@ -75,6 +75,7 @@ def analyse(
     All decisions are looked at with 1 ply, deeper only where it matters. Each distinct position is valued once, and its
     deeper values are kept: the same command goes on after a kill. A file that can't be read is named and skipped.
     """
+    from cluster.archive.files import find_files
     from cluster.archive.matches import Conditions
     from cluster.archive.policy import load_policy
     from cluster.archive.session import AnalysisRequest
@@ -91,7 +92,7 @@ def analyse(
     conditions = Conditions(chosen_nets(net), met, efficiency, bearoff_checkers)
     conditions.check()
     request = AnalysisRequest(
-        paths=tuple(paths),
+        files=tuple(find_files(paths)),
         out=out,
         conditions=conditions,
         policy=load_policy(policy).changed(level, rollout_close),
