@@ -7,6 +7,7 @@ from nets import random_net
 
 from engine.evaluator import Evaluator, Nets
 from engine.rules import INTERNATIONAL
+from engine.weights import make_net
 from training.arrange import active_units, paired_order, with_paired_units
 from training.selfplay import play_round
 
@@ -28,7 +29,10 @@ def test_units_that_act_together_become_neighbours() -> None:
 
 
 def test_an_arranged_net_has_the_same_integer_values_and_fewer_live_pairs() -> None:
-    net = random_net(3)
+    arrays = {name: np.array(array) for name, array in random_net(3).arrays.items()}
+    for name in ("table", "bias"):  # units that act together, far apart
+        arrays[name][:, 16:] = arrays[name][:, :16]
+    net = make_net(arrays)
     arranged = with_paired_units(net, INTERNATIONAL, games=2)
     assert arranged.digest != net.digest
     boards = play_round(Nets(random_net(5)), INTERNATIONAL, 1, 0, 3, 0.0).boards[:400]
@@ -36,4 +40,4 @@ def test_an_arranged_net_has_the_same_integer_values_and_fewer_live_pairs() -> N
     assert values[0] == values[1]
     before, after = (active_units(one, boards, 1) for one in (net, arranged))
     assert after.sum() == before.sum()
-    assert live_pairs(after) < live_pairs(before)
+    assert live_pairs(after) < 0.9 * live_pairs(before)

@@ -238,12 +238,13 @@ def test_fewer_trials_need_no_executor_and_equal_a_run_of_their_own(ask: Asking)
 
 def test_one_more_candidate_computes_only_its_own_trials(ask: Asking, reference: str) -> None:
     store = MemoryStore()
-    ask(store, plays=PLAYS[:2])(InlineExecutor())
+    first = Watched()
+    ask(store, plays=PLAYS[:2])(first)
     executor = Watched()
     run = ask(store)
     assert run(executor).result.model_dump_json() == reference
     assert executor.trials == TRIALS
-    assert executor.plays == {run.question.candidates[2].series}
+    assert executor.plays == {candidate.series for candidate in run.question.candidates} - first.plays
 
 
 def test_the_same_position_with_another_cube_takes_the_trials_but_answers_for_itself(ask: Asking) -> None:

@@ -107,13 +107,15 @@ def test_checker_losses_are_told_in_all_and_by_type_of_position(tmp_path: Path, 
 def test_each_level_is_measured_by_its_own_search(tmp_path: Path, databases: Bearoff) -> None:
     two = contestant(databases)
     evaluator = Evaluator(two.nets, databases.arrays)
-    plays = {
-        level: rank_plays(evaluator, ON_THE_BAR, (6, 3), INTERNATIONAL, level, two.move_filter)[0].after
-        for level in (1, 2)
-    }
-    assert plays[1].tolist() != plays[2].tolist()
-    texts = {level: format_play(ON_THE_BAR, after, (6, 3), INTERNATIONAL) for level, after in plays.items()}
-    path = write_lines(tmp_path / "d.jsonl", [decision(ON_THE_BAR, (6, 3), [(texts[2], 0.0), (texts[1], -0.05)])])
+
+    def choices(dice: tuple[int, int]) -> list[str]:
+        ranked = (rank_plays(evaluator, START, dice, INTERNATIONAL, level, two.move_filter) for level in (1, 2))
+        return [format_play(START, plays[0].after, dice, INTERNATIONAL) for plays in ranked]
+
+    rolls = ((high, low) for high in range(6, 0, -1) for low in range(high, 0, -1))
+    dice = next(dice for dice in rolls if len(set(choices(dice))) == 2)  # whatever the net, they don't agree on all
+    one, other = choices(dice)
+    path = write_lines(tmp_path / "d.jsonl", [decision(START, dice, [(other, 0.0), (one, -0.05)])])
     found = list(checker_figures("d", list(read_decisions(path)), two, [1, 2], silent))
     losses = {one.level: one.value for one in found if one.measure is Measure.LOSS and one.group is None}
     assert losses == {1: pytest.approx(50.0), 2: 0.0}
