@@ -398,7 +398,7 @@ RULES: dict[str, dict[str, Any]] = {
     "race with confidence": {"race": True, "stop_confidence": 0.7},
     "standard error": {"stop_se": 0.02},
     "confidence": {"stop_confidence": 0.7},
-    "everything": {"race": True, "stop_confidence": 0.99, "stop_se": 0.009},
+    "everything": {"race": True, "stop_confidence": 0.99, "stop_se": 0.012},
 }
 STOPPED = {
     "race": StopReason.TRIALS,
@@ -425,7 +425,7 @@ class Counting(InlineExecutor):
 @pytest.fixture(scope="module")
 def racer() -> Evaluator:
     """Not the shipped nets: better ones would end other races."""
-    return Evaluator(Nets(random_net(5), random_filter(2)))
+    return Evaluator(Nets(random_net(9), random_filter(2)))
 
 
 @pytest.fixture(scope="module")
