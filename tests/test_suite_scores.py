@@ -12,7 +12,6 @@ from suite_files import (
     AFTERS,
     EVALUATOR,
     HOLDING,
-    ON_THE_BAR,
     RACE,
     book_record,
     contestant,
