@@ -188,7 +188,7 @@ class RolloutRun:
                 job=self._job.id,
                 versions=versions(),
             ),
-            timing=Timing(seconds=seconds, trials_per_second=computed / seconds if computed else 0.0),
+            timing=Timing.of(seconds, computed),
         )
 
     def _keep(self, task: RolloutTask, outputs: tuple[TrialRows, ...], steps: RolloutSteps) -> None:

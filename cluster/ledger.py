@@ -15,6 +15,8 @@ from typing import Any, Protocol
 from cluster.scheduling import Priority
 from cluster.store import JobKind, JobRecord, JobState, Store, TrialRange
 
+OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
+
 
 class EventKind(StrEnum):
     """What can happen to a job."""
@@ -163,3 +165,43 @@ class Ledger(Store, Protocol):
 
     def get_batch(self, batch: str) -> list[str] | None:
         """The jobs of a batch, in its order."""
+
+
+class LedgerSteps:
+    """The steps of a job's life, the same for every ledger; `_change` takes one."""
+
+    def start(self, job_id: str, total: int, now: float) -> bool:
+        """See `Ledger`."""
+        change = {"state": JobState.RUNNING, "blocks_total": total}
+        return self._change(job_id, (JobState.QUEUED,), EventKind.STARTED, now, change, {"total": total})
+
+    def note(self, job_id: str, done: int, total: int, data: dict[str, Any], now: float) -> bool:
+        """See `Ledger`."""
+        change = {"blocks_done": done, "blocks_total": total}
+        said = {"done": done, "total": total, **data}
+        return self._change(job_id, (JobState.RUNNING,), EventKind.PROGRESS, now, change, said)
+
+    def finish(
+        self, job_id: str, state: JobState, now: float, *, message: str = "", code: str = "", report: str = ""
+    ) -> bool:
+        """See `Ledger`."""
+        change = {"state": state, "message": message, "code": code, "report": report}
+        said = {"message": message, "code": code} if message or code else {}
+        return self._change(job_id, OPEN_STATES, EventKind(state.value), now, change, said)
+
+    def prioritise(self, job_id: str, priority: Priority, now: float) -> bool:
+        """See `Ledger`."""
+        said = {"priority": priority.value}
+        return self._change(job_id, OPEN_STATES, EventKind.PRIORITY, now, {"priority": priority}, said)
+
+    def _change(
+        self,
+        job_id: str,
+        states: tuple[JobState, ...],
+        kind: EventKind,
+        now: float,
+        change: dict[str, Any],
+        said: dict[str, Any],
+    ) -> bool:
+        """If the job is in one of these states, change its fields and tell of it; whether it was."""
+        raise NotImplementedError

@@ -8,15 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cluster.ledger import Block, Event, EventKind, JobQuery, Submission, Submitted
-from cluster.scheduling import Priority
+from cluster.ledger import Block, Event, EventKind, JobQuery, LedgerSteps, Submission, Submitted
 from cluster.store import JobRecord, JobState, MemoryStore
 
 _FEED = 20_000
 _STATUS_SECONDS = 60.0
 
 
-class MemoryLedger(MemoryStore):
+class MemoryLedger(LedgerSteps, MemoryStore):
     """See `Ledger`; safe to use from several threads.
 
     Args:
@@ -90,26 +89,6 @@ class MemoryLedger(MemoryStore):
             jobs = sorted(self._jobs.values(), key=lambda job: (job.created, job.id), reverse=True)
         return [job for job in jobs if query.fits(job)][: max(query.limit, 0)]
 
-    def start(self, job_id: str, total: int, now: float) -> bool:
-        """See `Ledger`."""
-        change = {"state": JobState.RUNNING, "blocks_total": total}
-        return self._step(job_id, (JobState.QUEUED,), EventKind.STARTED, now, change, {"total": total})
-
-    def note(self, job_id: str, done: int, total: int, data: dict[str, Any], now: float) -> bool:
-        """See `Ledger`."""
-        change = {"blocks_done": done, "blocks_total": total}
-        said = {"done": done, "total": total, **data}
-        return self._step(job_id, (JobState.RUNNING,), EventKind.PROGRESS, now, change, said)
-
-    def finish(
-        self, job_id: str, state: JobState, now: float, *, message: str = "", code: str = "", report: str = ""
-    ) -> bool:
-        """See `Ledger`."""
-        change = {"state": state, "message": message, "code": code, "report": report}
-        said = {"message": message, "code": code} if message or code else {}
-        kind = EventKind(state.value)
-        return self._step(job_id, (JobState.QUEUED, JobState.RUNNING), kind, now, change, said)
-
     def leave(self, job_id: str, client: str, now: float) -> int | None:
         """See `Ledger`."""
         with self._changed:
@@ -123,13 +102,7 @@ class MemoryLedger(MemoryStore):
                 self.finish(job_id, JobState.CANCELLED, now, message=f"by {client}", code="cancelled")
             return len(askers)
 
-    def prioritise(self, job_id: str, priority: Priority, now: float) -> bool:
-        """See `Ledger`."""
-        states = (JobState.QUEUED, JobState.RUNNING)
-        said = {"priority": priority.value}
-        return self._step(job_id, states, EventKind.PRIORITY, now, {"priority": priority}, said)
-
-    def _step(
+    def _change(
         self,
         job_id: str,
         states: tuple[JobState, ...],

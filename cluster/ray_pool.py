@@ -173,8 +173,8 @@ class RayPool:
         for member in list(self._members.values()):
             if member.node not in self._nodes:
                 self._remove(member.name, Departure("its node is gone", blame=False))
-            elif not self._answers(member, now):
-                continue
+            else:
+                self._look_after(member, now)
         for node, cores in self._nodes.items():
             if self._probation.is_out(node, now):
                 continue
@@ -182,33 +182,32 @@ class RayPool:
             for _ in range(cores - there):
                 self._add(node, now)
 
-    def _answers(self, member: _Member, now: float) -> bool:
+    def _look_after(self, member: _Member, now: float) -> None:
         """Look after a start or a ping."""
         if member.ping is None:
             if not member.tasks and now - member.pinged > _PING_SECONDS:
                 member.ping, member.pinged = member.actor.identity.remote(), now
-            return True
-        if ray.wait([member.ping], timeout=0)[0]:
+        elif ray.wait([member.ping], timeout=0)[0]:
             try:
                 identity: Identity = ray.get(member.ping)
             except ray_errors.RayError as error:
                 # With tasks, whoever waits for them finds out.
                 if member.ready:
                     self._remove(member.name, Departure(first_line(error), blame=False))
-                    return False
-                return self._refuse(member, f"its worker did not start: {first_line(error)}", now)
+                else:
+                    self._refuse(member, f"its worker did not start: {first_line(error)}", now)
+                return
             if identity.sources != sources_digest():
-                return self._refuse(member, f"{identity.host} has another gammonfarm than the coordinator", now)
+                self._refuse(member, f"{identity.host} has another gammonfarm than the coordinator", now)
+                return
             member.ping, member.ready = None, True
         elif not member.ready and now - member.started > _START_SECONDS:
-            return self._refuse(member, f"its worker did not start within {_START_SECONDS:.0f} s", now)
-        return True
+            self._refuse(member, f"its worker did not start within {_START_SECONDS:.0f} s", now)
 
-    def _refuse(self, member: _Member, reason: str, now: float) -> bool:
+    def _refuse(self, member: _Member, reason: str, now: float) -> None:
         log.warning("node %s is left alone for a while: %s", member.node[:8], reason)
         self._probation.failed(member.node, reason, now)
         self._remove(member.name, Departure(reason, blame=False))
-        return False
 
     def _add(self, node: str, now: float) -> None:
         self._made += 1

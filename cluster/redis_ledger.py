@@ -16,10 +16,9 @@ from typing import Any
 
 from cluster import keys
 from cluster.embedded_redis import EmbeddedRedis
-from cluster.ledger import Block, Event, EventKind, JobQuery, Submission, Submitted
+from cluster.ledger import OPEN_STATES, Block, Event, EventKind, JobQuery, LedgerSteps, Submission, Submitted
 from cluster.payload import seal
 from cluster.redis_store import RedisStore, field_of, job_of
-from cluster.scheduling import Priority
 from cluster.settings import Settings
 from cluster.store import JobRecord, JobState
 from engine.errors import InfrastructureError
@@ -117,7 +116,7 @@ return 1
 """
 
 
-class RedisLedger(RedisStore):
+class RedisLedger(LedgerSteps, RedisStore):
     """See `Ledger`."""
 
     def __init__(self, url: str, trouble: Callable[[], str] = lambda: "") -> None:
@@ -172,26 +171,6 @@ class RedisLedger(RedisStore):
                 break
         return found[: max(query.limit, 0)]
 
-    def start(self, job_id: str, total: int, now: float) -> bool:
-        """See `Ledger`."""
-        change = {"state": JobState.RUNNING.value, "blocks_total": total}
-        return self._change(job_id, (JobState.QUEUED,), EventKind.STARTED, now, change, {"total": total})
-
-    def note(self, job_id: str, done: int, total: int, data: dict[str, Any], now: float) -> bool:
-        """See `Ledger`."""
-        change = {"blocks_done": done, "blocks_total": total}
-        said = {"done": done, "total": total, **data}
-        return self._change(job_id, (JobState.RUNNING,), EventKind.PROGRESS, now, change, said)
-
-    def finish(
-        self, job_id: str, state: JobState, now: float, *, message: str = "", code: str = "", report: str = ""
-    ) -> bool:
-        """See `Ledger`."""
-        change = {"state": state.value, "message": message, "code": code, "report": report}
-        said = {"message": message, "code": code} if message or code else {}
-        states = (JobState.QUEUED, JobState.RUNNING)
-        return self._change(job_id, states, EventKind(state.value), now, change, said)
-
     def leave(self, job_id: str, client: str, now: float) -> int | None:
         """See `Ledger`."""
         names = [keys.JOB.key(job_id), keys.ASKERS.key(job_id)]
@@ -199,14 +178,8 @@ class RedisLedger(RedisStore):
         if others == 0:
             change = {"state": JobState.CANCELLED.value, "message": f"by {client}", "code": "cancelled"}
             said = {"message": f"by {client}", "code": "cancelled"}
-            states = (JobState.QUEUED, JobState.RUNNING)
-            self._change(job_id, states, EventKind.CANCELLED, now, change, said, unasked=True)
+            self._change(job_id, OPEN_STATES, EventKind.CANCELLED, now, change, said, unasked=True)
         return None if others < 0 else others
-
-    def prioritise(self, job_id: str, priority: Priority, now: float) -> bool:
-        """See `Ledger`."""
-        said = {"priority": priority.value}
-        return self._change(job_id, (JobState.QUEUED, JobState.RUNNING), EventKind.PRIORITY, now, said, said)
 
     def _change(
         self,

@@ -160,10 +160,6 @@ class FairQueue:
         group.clients[client].virtual += seconds
         self._state(job).served += seconds
 
-    def waiting_jobs(self) -> int:
-        """Jobs that have not begun."""
-        return sum(len(c.queued) for group in self._classes.values() for c in group.clients.values())
-
     def clients(self) -> int:
         """Clients with open jobs."""
         return len({client for _, client in self._home.values()})

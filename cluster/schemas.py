@@ -202,6 +202,11 @@ class Timing(Model):
     trials_per_second: float
     """Trials computed in this run (all candidates) by wall time; 0 when all came from the cache."""
 
+    @classmethod
+    def of(cls, seconds: float, computed: int) -> Timing:
+        """Of an answer for which so many trials were computed."""
+        return cls(seconds=seconds, trials_per_second=computed / seconds if computed and seconds else 0.0)
+
 
 class RolloutReport(Model):
     """The JSON document of `gammonfarm rollout`."""

@@ -159,7 +159,7 @@ def file_kind(path: Path) -> NetKind:
     """What kind of net a file says it holds.
 
     Raises:
-        InputError: unreadable, or of another format.
+        InputError: unreadable, or of a kind that is unknown.
     """
     try:
         with safe_open(path, framework="numpy") as file:

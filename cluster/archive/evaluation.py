@@ -11,6 +11,7 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeVar
 
 import numpy as np
@@ -192,7 +193,7 @@ class Evaluation:
         asked: dict[int, list[Q]] = {}
 
         def tasks() -> Iterator[AnalysisTask]:
-            for chunk, task in _chained(first, batches):
+            for chunk, task in chain([first], batches):
                 asked[id(task)] = chunk
                 yield task
 
@@ -226,13 +227,6 @@ class Evaluation:
             match_of=match_of,
             boards=_boards([board for board, _ in chunk]),
         )
-
-
-def _chained(
-    first: tuple[list[Q], AnalysisTask], rest: Iterator[tuple[list[Q], AnalysisTask]]
-) -> Iterator[tuple[list[Q], AnalysisTask]]:
-    yield first
-    yield from rest
 
 
 def _numbered(numbers: list[int]) -> tuple[list[int], NDArray[np.int32]]:

@@ -19,6 +19,7 @@ from cluster.book.stakes import Stakes
 from cluster.coordinator import OnProgress, RolloutRun
 from cluster.executor import Executor
 from cluster.planner import PlannedCandidate, RolloutQuestion
+from cluster.rollout_steps import rows_of
 from cluster.schemas import RolloutRequest
 from cluster.store import Store, TrialRange
 from engine.board import Board
@@ -143,8 +144,7 @@ class Simulator:
     def _rows(self, question: RolloutQuestion, candidate: PlannedCandidate, trials: int) -> TrialRows:
         """The first trials of a candidate; what the store has lost meanwhile is played again."""
         wanted = TrialRange(0, trials)
-        row = question.settings.row
-        rows = np.zeros((trials, row), dtype=np.int32)
+        rows = np.zeros((trials, question.settings.row), dtype=np.int32)
         known: list[TrialRange] = []
 
         def add(part: TrialRange, values: TrialRows) -> None:
@@ -154,7 +154,7 @@ class Simulator:
                 known.append(part)
 
         for part, payload in self._farm.store.blocks(candidate.series).items():
-            add(part, np.frombuffer(payload, dtype="<i4").reshape(part.count, row))
+            add(part, rows_of(question, candidate.series, part, payload))
         if planner.missing_ranges(known, wanted):
             number = question.candidates.index(candidate)
             lost = [

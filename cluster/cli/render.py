@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeElapsedColumn
@@ -11,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cluster import rollout_progress
+from cluster.cli.on_screen import OnScreen
 from cluster.planner import RolloutQuestion, blocks_of
 from cluster.schemas import (
     BenchmarkReport,
@@ -140,7 +140,7 @@ class _Rate(ProgressColumn):
         return Text(f"{done / elapsed:,.0f} trials/s, {max(left, 0):.0f} s left")
 
 
-class RolloutProgress:
+class RolloutProgress(OnScreen):
     """A live line on stderr: blocks done, trials per second, the current error, time left."""
 
     def __init__(self, question: RolloutQuestion) -> None:
@@ -155,6 +155,7 @@ class RolloutProgress:
             TimeElapsedColumn(),
             console=Console(stderr=True, emoji=False),
         )
+        super().__init__(self._progress)
         self._task = self._progress.add_task(
             "rollout",
             total=len(blocks_of(question)),
@@ -163,15 +164,6 @@ class RolloutProgress:
             error="",
             waiting="starting",
         )
-
-    def __enter__(self) -> RolloutProgress:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
 
     def update(self, progress: rollout_progress.Progress) -> None:
         """Show where the rollout stands."""

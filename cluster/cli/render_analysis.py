@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -11,13 +10,14 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from cluster.archive.files import Skipped
 from cluster.archive.schemas import AnalyseReport, SimilarReport
 from cluster.archive.session import Progress as Told
+from cluster.cli.on_screen import OnScreen
 from cluster.cli.render import plain_table, stdout_console
 
 _PLAYERS_SHOWN = 20
 log = logging.getLogger(__name__)
 
 
-class AnalysisProgress:
+class AnalysisProgress(OnScreen):
     """Live lines on stderr: files done, and what is being valued."""
 
     def __init__(self) -> None:
@@ -29,17 +29,9 @@ class AnalysisProgress:
             TimeElapsedColumn(),
             console=Console(stderr=True, emoji=False),
         )
+        super().__init__(self._progress)
         self._files = self._progress.add_task("files", total=1, unit="read and judged")
         self._values = self._progress.add_task("values", total=1, unit="", visible=False)
-
-    def __enter__(self) -> AnalysisProgress:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
 
     def told(self) -> Told:
         """What the analysis tells."""

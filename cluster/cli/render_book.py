@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -30,6 +29,7 @@ from cluster.book.schemas import (
     QuizAnswer,
     Standing,
 )
+from cluster.cli.on_screen import OnScreen
 from cluster.cli.render import OUTCOME_HEADS, percent, plain_table, stdout_console
 from engine.display import board_text
 
@@ -38,7 +38,7 @@ _STANDINGS = {Standing.BEST: "", Standing.PLAYABLE: "playable", Standing.OPEN: "
 _WIDTH = 150
 
 
-class BuildLine:
+class BuildLine(OnScreen):
     """A live line on stderr: entries of the depth, the line under way, trials of the book."""
 
     def __init__(self, budget: int | None) -> None:
@@ -50,16 +50,8 @@ class BuildLine:
             TimeElapsedColumn(),
             console=Console(stderr=True, emoji=False),
         )
+        super().__init__(self._progress)
         self._task = self._progress.add_task("openings", total=None, trials="", now="")
-
-    def __enter__(self) -> BuildLine:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
 
     def update(self, now: BuildProgress) -> None:
         """Show where the build stands."""

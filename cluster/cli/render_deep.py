@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from types import TracebackType
 
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from cluster.cli.on_screen import OnScreen
 from cluster.cli.render import BRANCHES, effort, percent, plain_table, scale_text, show_verdict, stdout_console
 from cluster.deep.planner import SEARCH_LEVEL, DeepQuestion
 from cluster.deep.results import standings
@@ -88,23 +88,19 @@ def _halves_text(result: DeepResult) -> str:
     return f"the halves agree: at most {abs(widest.gap):.4f} apart, where chance allows {widest.gap_allowed:.4f}"
 
 
-class DeepDisplay:
+class DeepDisplay(OnScreen):
     """A live table on stderr: the candidates in the order of now."""
 
     def __init__(self, question: DeepQuestion) -> None:
         self._question = question
         # It goes at the end: the answer shows the same and more.
         self._live = Live(console=Console(stderr=True, emoji=False), transient=True, refresh_per_second=4)
+        super().__init__(self._live)
 
     def __enter__(self) -> DeepDisplay:
-        self._live.start()
+        super().__enter__()
         self.update(DeepProgress())
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._live.stop()
 
     def update(self, progress: DeepProgress) -> None:
         """Show where the analysis stands."""

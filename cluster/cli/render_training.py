@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from cluster.cli.on_screen import OnScreen
 from cluster.cli.render import stdout_console
 from cluster.schemas_training import TrainingReport
 from training.distill import DistillRound
@@ -17,21 +16,13 @@ from training.history import Score
 from training.progress import Status
 
 
-class TrainingDisplay:
+class TrainingDisplay(OnScreen):
     """A live table on stderr for a training run."""
 
     def __init__(self, name: str) -> None:
         self._live = Live(console=Console(stderr=True, emoji=False), refresh_per_second=2, transient=False)
+        super().__init__(self._live)
         self._name = name
-
-    def __enter__(self) -> TrainingDisplay:
-        self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._live.stop()
 
     def show(self, status: Status) -> None:
         """Replace the table: where the training stands."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from cluster.cli.on_screen import OnScreen
 from cluster.cli.render import plain_table, stdout_console
 from cluster.suite_schemas import OpeningRow, ReferenceFigure, ReliabilityRow, SuiteFigure, SuiteReport
 from engine.outcome import NAMES
@@ -22,7 +22,7 @@ _WIDTH = 140
 _Row = tuple[str, Measure, str | None]  # source, measure, group
 
 
-class SuiteProgress:
+class SuiteProgress(OnScreen):
     """A line on stderr that goes away at the end: what is being looked at, and how far it is."""
 
     def __init__(self) -> None:
@@ -34,16 +34,8 @@ class SuiteProgress:
             console=Console(stderr=True),
             transient=True,
         )
+        super().__init__(self._progress)
         self._task = self._progress.add_task("starting", total=1)
-
-    def __enter__(self) -> SuiteProgress:
-        self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
 
     def update(self, what: str, done: int, total: int) -> None:
         """Show where the run stands."""

@@ -102,5 +102,5 @@ class DeepRun:
                 jobs=tuple(half.provenance.job for half in halves),
                 versions=versions(),
             ),
-            timing=Timing(seconds=seconds, trials_per_second=computed / seconds if computed else 0.0),
+            timing=Timing.of(seconds, computed),
         )

@@ -19,13 +19,12 @@ from cluster.archive.matches import VALUES_VERSION, Conditions
 from cluster.archive.policy import DEFAULT_POLICY, Policy, load_policy
 from cluster.archive.results import MatchAnalysis
 from cluster.executor import InlineExecutor
-from cluster.farm.desk import Desk, shipped_name
-from cluster.farm.one_task import OneTaskJob
+from cluster.farm.desk import Desk, check_cube_names, shipped_name
+from cluster.farm.one_task import OneTaskJob, where_from
 from cluster.planner import content_key
 from cluster.scheduling import Priority
 from cluster.schemas import Model
 from cluster.store import JobKind, MemoryStore, Store
-from cluster.versions import versions
 from engine.analysis.language import Language
 from engine.bearoff import TWO_SIDED_CHECKERS
 from engine.bearoff import VERSION as BEAROFF_VERSION
@@ -89,9 +88,7 @@ class AnalyseKind:
         if not read_record(content).games:
             raise InputError("text" if request.base64 is None else "base64", request.name, "a record with games")
         _policy(request)
-        if request.met is not None:
-            shipped_name("met", request.met.lower(), "met")
-        shipped_name("efficiency", request.efficiency, "cube")
+        check_cube_names(request.met, request.efficiency)
         return content_key(
             {
                 "kind": "analyse",
@@ -108,7 +105,7 @@ class AnalyseKind:
         return OneTaskJob(
             WorkerSpec(build_analyse_worker, weights_of(nets), nets.digest),
             AnalyseTask(_content(request), request.model_copy(update={"text": None, "base64": None})),
-            lambda cost: _report(key, nets.main.digest, cost.job, cost.seconds),
+            lambda cost: where_from(key, nets.main.digest, cost.job, cost.seconds),
         )
 
     def extended(self, request: AnalyseRequest, changes: Mapping[str, Any]) -> AnalyseRequest:
@@ -125,7 +122,7 @@ class AnalyseKind:
     def old_report(self, key: str, net: str, result: bytes, job: str) -> dict[str, Any]:
         """See `Kind`."""
         AnalyseResult.model_validate_json(result)
-        return _report(key, net, job, 0.0)
+        return where_from(key, net, job, 0.0)
 
 
 @dataclass(frozen=True)
@@ -184,8 +181,3 @@ def _content(request: AnalyseRequest) -> bytes:
 def _policy(request: AnalyseRequest) -> Policy:
     shipped_name("policy", request.policy, "analysis")
     return load_policy(request.policy).changed(request.level, request.rollout_close)
-
-
-def _report(key: str, net: str, job: str, seconds: float) -> dict[str, Any]:
-    provenance = {"key": key, "net": net, "job": job, "executor": "farm", "versions": versions()}
-    return {"provenance": provenance, "timing": {"seconds": seconds}}

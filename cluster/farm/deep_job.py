@@ -11,7 +11,7 @@ from cluster.deep import planner
 from cluster.deep.planner import DeepQuestion
 from cluster.deep.results import make_result, standings
 from cluster.deep.schemas import DeepProvenance, DeepRequest, DeepResult
-from cluster.farm.desk import Desk, shipped_name
+from cluster.farm.desk import Desk, check_cube_names, shipped_name
 from cluster.farm.kinds import Cost, Piece
 from cluster.farm.rollout_job import RolloutJob
 from cluster.ledger import Block
@@ -138,9 +138,7 @@ class DeepJob:
 
 
 def _plan(request: DeepRequest, net: str, desk: Desk) -> DeepQuestion:
-    if request.met is not None:
-        request = request.model_copy(update={"met": shipped_name("met", request.met.lower(), "met")})
-    shipped_name("efficiency", request.efficiency, "cube")
+    request = request.model_copy(update={"met": check_cube_names(request.met, request.efficiency)})
     shipped_name("filter", request.filter, "search")
     with desk.quiet:
         return planner.plan(request, lambda checkers: desk.evaluator(net, checkers))
@@ -163,5 +161,5 @@ def _report(key: str, net: str, job: str, trials: int, cached: int, cost: Cost |
         jobs=(job,),
         versions=versions(),
     )
-    timing = Timing(seconds=seconds, trials_per_second=computed / seconds if computed and seconds else 0.0)
+    timing = Timing.of(seconds, computed)
     return {"provenance": provenance.model_dump(), "timing": timing.model_dump()}

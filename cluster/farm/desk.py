@@ -90,6 +90,17 @@ def shipped_name(field: str, value: str, folder: str) -> str:
     return value
 
 
+def check_cube_names(met: str | None, efficiency: str) -> str | None:
+    """Check the names of a match equity table and of an efficiency of the cube; the table's name as it is shipped.
+
+    Raises:
+        InputError: as `shipped_name`.
+    """
+    table = None if met is None else shipped_name("met", met.lower(), "met")
+    shipped_name("efficiency", efficiency, "cube")
+    return table
+
+
 def _named_nets(name: str) -> Nets:
     from cluster.nets import resolve_net, with_filter
 

@@ -15,14 +15,13 @@ from pydantic import Field
 from cluster.answers import EvaluationOptions, evaluate_position
 from cluster.cube_answers import CubeCaseName
 from cluster.evaluation_schemas import EvaluationReport
-from cluster.farm.desk import Desk, shipped_name
-from cluster.farm.one_task import OneTaskJob
+from cluster.farm.desk import Desk, check_cube_names, shipped_name
+from cluster.farm.one_task import OneTaskJob, where_from
 from cluster.filters import DEFAULT_FILTER, load_filter
 from cluster.planner import content_key
 from cluster.scheduling import Priority
 from cluster.schemas import Model
 from cluster.store import JobKind, Store
-from cluster.versions import versions
 from engine.bearoff import TWO_SIDED_CHECKERS, open_databases
 from engine.bearoff import VERSION as BEAROFF_VERSION
 from engine.efficiency import DEFAULT_EFFICIENCY
@@ -76,9 +75,7 @@ class EvaluateKind:
         check_level(request.level)
         rules = rule_set(request.rules)
         position = parse_position(request.position).under(rules)
-        if request.met is not None:
-            shipped_name("met", request.met.lower(), "met")
-        shipped_name("efficiency", request.efficiency, "cube")
+        check_cube_names(request.met, request.efficiency)
         shipped_name("filter", request.filter, "search")
         if request.cubeless and request.cube is not None:
             raise InputError("cube", request.cube.value, "no state of the cube where it is left out")
@@ -107,7 +104,7 @@ class EvaluateKind:
         return OneTaskJob(
             WorkerSpec(build_evaluate_worker, weights_of(nets), nets.digest),
             EvaluateTask(request.position, options, request.filter),
-            lambda cost: _report(key, nets.main.digest, cost.job, cost.seconds),
+            lambda cost: where_from(key, nets.main.digest, cost.job, cost.seconds),
         )
 
     def extended(self, request: EvaluateRequest, changes: Mapping[str, Any]) -> EvaluateRequest:
@@ -124,7 +121,7 @@ class EvaluateKind:
     def old_report(self, key: str, net: str, result: bytes, job: str) -> dict[str, Any]:
         """See `Kind`."""
         EvaluationReport.model_validate_json(result)
-        return _report(key, net, job, 0.0)
+        return where_from(key, net, job, 0.0)
 
 
 @dataclass(frozen=True)
@@ -160,8 +157,3 @@ class EvaluateWorker:
 def build_evaluate_worker(weights: Weights) -> EvaluateWorker:
     """A worker from the arrays of its nets."""
     return EvaluateWorker(nets_of(weights))
-
-
-def _report(key: str, net: str, job: str, seconds: float) -> dict[str, Any]:
-    provenance = {"key": key, "net": net, "job": job, "executor": "farm", "versions": versions()}
-    return {"provenance": provenance, "timing": {"seconds": seconds}}

@@ -8,6 +8,7 @@ from typing import Any
 from cluster.farm.kinds import Cost, Piece
 from cluster.ledger import Block
 from cluster.store import TrialRange
+from cluster.versions import versions
 from workers.spec import WorkerSpec
 
 
@@ -72,3 +73,9 @@ class OneTaskJob:
 
     def close(self) -> None:
         """See `JobRun`."""
+
+
+def where_from(key: str, net: str, job: str, seconds: float) -> dict[str, Any]:
+    """Provenance and timing of such an answer."""
+    provenance = {"key": key, "net": net, "job": job, "executor": "farm", "versions": versions()}
+    return {"provenance": provenance, "timing": {"seconds": seconds}}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from cluster import planner
-from cluster.farm.desk import Desk, shipped_name
+from cluster.farm.desk import Desk, check_cube_names
 from cluster.farm.kinds import Cost, Piece
 from cluster.ledger import Block
 from cluster.planner import RolloutQuestion
@@ -156,9 +156,7 @@ class RolloutJob:
 
 
 def _plan(request: RolloutRequest, net: str, desk: Desk) -> RolloutQuestion:
-    if request.met is not None:
-        request = request.model_copy(update={"met": shipped_name("met", request.met.lower(), "met")})
-    shipped_name("efficiency", request.efficiency, "cube")
+    request = request.model_copy(update={"met": check_cube_names(request.met, request.efficiency)})
     with desk.quiet:
         question = planner.plan(request, desk.evaluator(net, None))
         if question.settings.uses_bearoff:
@@ -196,5 +194,5 @@ def _report(
         job=job,
         versions=versions(),
     )
-    timing = Timing(seconds=seconds, trials_per_second=computed / seconds if computed and seconds else 0.0)
+    timing = Timing.of(seconds, computed)
     return {"provenance": provenance.model_dump(), "timing": timing.model_dump()}

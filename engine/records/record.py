@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 
 from engine.match import MatchState
 from engine.position import Player, Position
-from engine.scoring import Win
 
 
 class RecordFormat(enum.Enum):
@@ -310,8 +309,3 @@ def _bare_turn(turn: Turn) -> Turn:
     if isinstance(turn, Play):
         return replace(turn, recorded="", comment="", analysis=None, cube_analysis=None)
     return replace(turn, comment="", cube_analysis=None)
-
-
-def level_of(points: int, cube: int) -> Win:
-    """The kind of win that scores so many points with this cube, as far as there is one: a single win otherwise."""
-    return Win(points // cube) if points % cube == 0 and points // cube in (1, 2, 3) else Win.SINGLE
