@@ -11,7 +11,6 @@ from cluster.book.compare import compare_openings
 from cluster.book.library import find_book
 from cluster.book.published import named_in_the_manual, read_published_tables
 from cluster.book.recipe import load_recipe
-from cluster.book.schemas import Side
 from cluster.book.verify import verify
 from engine.game_chances import opening_rolls
 
@@ -49,5 +48,6 @@ def test_every_best_opening_is_the_published_one_or_within_a_hundredth() -> None
     assert len(comparison.tables[0].rolls) == 15
     for roll in comparison.tables[0].rolls:
         assert roll.good_there, (roll.roll, roll.play)
-        # Where the plays differ, our own error bars don't speak against theirs.
-        assert roll.side is not Side.DIFFERENT, (roll.roll, roll.play)
+        # Where the plays differ, theirs loses little in the book as well, whatever its error bars say of the sign.
+        assert roll.loss is not None and roll.loss_se is not None
+        assert roll.loss - 2.0 * roll.loss_se <= 0.01, (roll.roll, roll.play, roll.loss, roll.loss_se)
