@@ -49,5 +49,6 @@ def test_every_best_opening_is_the_published_one_or_within_a_hundredth() -> None
     for roll in comparison.tables[0].rolls:
         assert roll.good_there, (roll.roll, roll.play)
         # Where the plays differ, theirs loses little in the book as well, whatever its error bars say of the sign.
-        assert roll.loss is not None and roll.loss_se is not None
+        assert roll.loss is not None
+        assert roll.loss_se is not None
         assert roll.loss - 2.0 * roll.loss_se <= 0.01, (roll.roll, roll.play, roll.loss, roll.loss_se)
