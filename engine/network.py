@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from engine.kernels.facts import CLASSES, LATE, RACE, ROWS, TABLES
+from engine.kernels.facts import CLASSES, ROWS, TABLES, table_of
 from engine.kernels.filter import FILTER_ROWS, FILTER_TABLES
 from engine.kernels.network import CLIP, DIRECT, SECOND
 from engine.outcome import OUTCOMES
+
+TABLE_OF = np.array([table_of.py_func(c) for c in range(CLASSES)], dtype=np.int64)
+"""The first layer's table of each class of position."""
 
 FirstLayer = Callable[[Tensor, Tensor], Tensor]
 """(rows int64[N, W] into the table, table float32[TABLES * ROWS, H]) -> float32[N, H]: sums of the rows."""
@@ -68,13 +72,13 @@ class Network(nn.Module):
         Returns:
             float32[N, 5] logits.
         """
-        tables = (classes > RACE).long() + (classes >= LATE).long()
+        tables = torch.from_numpy(TABLE_OF).to(classes.device)[classes]
         sums = self.first_layer(rows + (tables * ROWS).unsqueeze(1), self.table)
         logits = sums.new_empty((rows.shape[0], OUTCOMES))
         for c in range(CLASSES):
             chosen = torch.nonzero(classes == c).squeeze(1)
             if chosen.numel():
-                logits[chosen] = self._head(sums[chosen] + self.bias[(c > RACE) + (c >= LATE)], c)
+                logits[chosen] = self._head(sums[chosen] + self.bias[TABLE_OF[c]], c)
         return logits
 
     def _head(self, sums: Tensor, c: int) -> Tensor:

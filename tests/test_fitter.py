@@ -13,11 +13,12 @@ from engine.errors import InputError
 from engine.evaluator import Nets
 from engine.kernels.facts import CLASSES, TABLES
 from engine.kernels.filter import FILTER_TABLES
+from engine.network import TABLE_OF
 from engine.rules import INTERNATIONAL
 from engine.weights import NetKind, make_net, quantise, quantise_filter, sum_bounds
 from training.devices import Device, make_fitter
 from training.fitter import CpuFitter, Fitter
-from training.inputs import Inputs, Module, forward_inputs, inputs_of, new_module, tables_of
+from training.inputs import Inputs, Module, forward_inputs, inputs_of, new_module
 from training.limits import GRIDS, LARGEST_SUM, keep_in_range
 from training.selfplay import play_round
 from training.torch_fitter import TorchFitter
@@ -216,7 +217,7 @@ def test_rows_that_no_sample_uses_are_left_alone() -> None:
         fitter.step(inputs, TARGETS[:1], 1e-2)
     changed = (fitter.weights()["table"] != before).any(dim=1)
     period = len(before) // TABLES
-    used = {int(tables_of(inputs.classes)[0]) * period + int(row) for row in inputs.rows[0] if row}
+    used = {int(TABLE_OF[inputs.classes[0]]) * period + int(row) for row in inputs.rows[0] if row}
     assert set(torch.nonzero(changed).flatten().tolist()) <= used
     assert int(changed.sum()) > len(used) / 2
 

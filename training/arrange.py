@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.evaluator import Nets
-from engine.kernels.facts import CLASSES, ROWS, TABLES
+from engine.kernels.facts import ROWS, TABLES
+from engine.network import TABLE_OF
 from engine.rules import RuleSet
 from engine.weights import Net, make_net
-from training.inputs import inputs_of, tables_of
+from training.inputs import inputs_of
 from training.selfplay import play_round
 
 GAMES = 100
@@ -33,16 +34,15 @@ def with_paired_units(net: Net, rules: RuleSet, games: int = GAMES) -> Net:
         order = paired_order(active)
         table[t] = table[t][:, order]
         arrays["bias"][t] = arrays["bias"][t][order]
-        for c in range(CLASSES):
-            if tables_of(np.array([c]))[0] == t:
-                arrays["second"][c] = arrays["second"][c][order]
+        for c in np.flatnonzero(t == TABLE_OF):
+            arrays["second"][c] = arrays["second"][c][order]
     return make_net(arrays, net.description, net.kind)
 
 
 def active_units(net: Net, boards: NDArray[np.int8], t: int) -> NDArray[np.bool_]:
     """bool[N, H]: which units are above zero in those of the after-positions that belong to table `t`."""
     inputs = inputs_of(boards)
-    rows = inputs.rows[tables_of(inputs.classes) == t]
+    rows = inputs.rows[t == TABLE_OF[inputs.classes]]
     table = net.arrays["table"].reshape(TABLES, ROWS, net.width)[t]
     sums = np.repeat(net.arrays["bias"][t][np.newaxis], len(rows), axis=0)
     for column in rows.T:  # row 0 is zero

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from engine.kernels.facts import CLASSES
+from engine.network import TABLE_OF
 from engine.outcome import OUTCOMES
 from engine.weights import NetKind
 from training.fused import (
@@ -28,7 +29,7 @@ from training.fused import (
     sort_by_row,
     through_clip,
 )
-from training.inputs import Inputs, Module, rows_per_table, tables_of
+from training.inputs import Inputs, Module, rows_per_table
 from training.limits import GRIDS, LIMITS
 
 CHUNK = 512
@@ -167,7 +168,7 @@ class CpuFitter:
         step = adam_step(self._count, size, rate)
         self._run(
             [
-                partial(sort_by_row, rows, tables_of(classes), self._period, self._starts, b.users),
+                partial(sort_by_row, rows, TABLE_OF[classes], self._period, self._starts, b.users),
                 *(partial(self._pass, rows, targets, chunk, b) for chunk in chunks),
             ]
         )
@@ -256,7 +257,7 @@ class CpuFitter:
 def _chunks(classes: NDArray[np.int64]) -> list[_Chunk]:
     """Cuts a batch that is sorted by class."""
     edges = np.searchsorted(classes, np.arange(CLASSES + 1)).tolist()
-    tables = tables_of(np.arange(CLASSES)).tolist()
+    tables = TABLE_OF.tolist()
     return [
         _Chunk(c, tables[c], first, min(first + CHUNK, edges[c + 1]))
         for c in range(CLASSES)

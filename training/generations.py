@@ -28,6 +28,7 @@ from training.inputs import inputs_of, new_module
 from training.limits import keep_in_range
 from training.positions import Labelling, Shard, ShardTask
 from training.recipe import NO_FILTER, SHIPPED_FILTER, SelfPlayRecipe
+from training.sharing import as_one_contact, share_contact
 from training.starts import StartMix
 from training.widen import start_from
 
@@ -159,6 +160,7 @@ class Training:
         fresh = shards[len(shards) - new :]
         samples = sum(len(shard.boards) for shard in fresh)
         following = self._export()
+        shared = number < recipe.fit.shared_generations
         self._fitter.round_to_grid(number >= recipe.generations - recipe.fit.quantised_generations)
         order = self._order(len(boards), round(samples * recipe.fit.passes), number)
         size = recipe.fit.batch
@@ -166,6 +168,8 @@ class Training:
         for first in range(0, len(order), size * _BLOCK):
             block = order[first : first + size * _BLOCK]
             inputs = inputs_of(boards[block])
+            if shared:
+                inputs = as_one_contact(inputs)
             targets = labels[block]
             for start in range(0, len(block), size):
                 part = slice(start, start + size)
@@ -180,6 +184,8 @@ class Training:
         self._keep_in_range()
         self._player = following
         self.done += 1
+        if shared:
+            self._share_contact()
         games = sum(shard.games for shard in fresh)
         self.games += games
         return Generation(
@@ -216,6 +222,18 @@ class Training:
         if self._average is not None:
             keep_in_range(self._average)
         self._fitter.changed(weights)
+
+    def _share_contact(self) -> None:
+        weights = self._fitter.weights()
+        share_contact(weights)
+        self._fitter.changed(weights)
+        if self._average is not None:
+            share_contact(self._average)
+        if self.done == self.recipe.fit.shared_generations:
+            # They part here: the moments of the copies have not been anybody's until now.
+            moments = self._fitter.state()
+            share_contact(moments)
+            self._fitter.restore(moments)
 
     # Schedules
 

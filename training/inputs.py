@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from engine.board import PLACES
-from engine.kernels.facts import LATE, RACE, ROWS, WIDTH, rows_of
+from engine.kernels.facts import RACE, ROWS, WIDTH, rows_of
 from engine.kernels.filter import FILTER_ROWS
 from engine.memory import writable
 from engine.network import FilterNetwork, Network
@@ -38,11 +38,6 @@ def inputs_of(boards: NDArray[np.int8], kind: NetKind = NetKind.MAIN) -> Inputs:
     if kind is NetKind.MAIN:
         return Inputs(rows, classes)
     return Inputs(np.ascontiguousarray(rows[:, :PLACES]), (classes > RACE).astype(np.int64))
-
-
-def tables_of(classes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The first layer's table of each class of position: `engine.kernels.facts.table_of` for arrays."""
-    return (classes > RACE).astype(np.int64) + (classes >= LATE)
 
 
 def rows_per_table(kind: NetKind) -> int:

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from engine.kernels.network import ACTIVATION_BITS, WEIGHT_BITS
+from engine.network import TABLE_OF
 from engine.weights import Net, make_net, sum_bounds
-from training.inputs import tables_of
 
 LARGEST_SUM = 31.0
 """First-layer sums are kept below this, so that they fit 16 bits in steps of 1/1,024 with a margin for rounding."""
@@ -55,7 +55,6 @@ def keep_in_range(weights: Mapping[str, Tensor], companions: Mapping[str, Tensor
     for arrays in sets:
         arrays["table"].view(count, -1, width)[:, 0].zero_()
     tables = weights["table"].view(count, -1, width)
-    table_of = tables_of(np.arange(len(weights[following])))
     for t in range(count):
         bounds = torch.from_numpy(sum_bounds(tables[t].numpy(), weights["bias"][t].numpy(), LARGEST_SUM))
         shrink = torch.clamp(LARGEST_SUM / bounds, max=1.0).float()
@@ -63,7 +62,7 @@ def keep_in_range(weights: Mapping[str, Tensor], companions: Mapping[str, Tensor
             for arrays in sets:
                 arrays["table"].view(count, -1, width)[t].mul_(shrink)
                 arrays["bias"][t].mul_(shrink)
-                for c in np.flatnonzero(table_of == t):
+                for c in np.flatnonzero(t == TABLE_OF[: len(weights[following])]):
                     arrays[following][c].div_(shrink.unsqueeze(1))
 
 

@@ -112,6 +112,8 @@ class FitPart(_Part):
     """
     average_batches: int = Field(default=0, ge=0)
     """The net is the exponential average of the weights over about so many batches; 0 = the weights as they stand."""
+    shared_generations: int = Field(default=0, ge=0)
+    """First generations in which all classes of contact share their weights, and part as copies after them."""
     quantised_generations: int = Field(default=0, ge=0)
     """Last generations in which the forward pass uses weights rounded to the integer twin's steps."""
 
