@@ -37,7 +37,7 @@ from engine.position import Position
 from engine.rules import INTERNATIONAL
 from engine.tally import Estimate
 from engine.xgid import format_xgid, parse_xgid
-from workers.gnubg import find_gnubg
+from workers.gnubg_program import find_gnubg
 
 HALF_WIDTHS = 3.0
 BIAS = 0.02

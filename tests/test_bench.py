@@ -29,7 +29,8 @@ from engine.ids import parse_position
 from engine.records.mat import read_mat
 from engine.records.mat_writer import write_mat
 from engine.records.replay import decisions
-from workers.gnubg import find_gnubg, gnubg_board
+from workers.gnubg import gnubg_board
+from workers.gnubg_program import find_gnubg
 
 XGID = "XGID=-b----E-C---eE---c-e----B-:0:0:1:22:0:0:0:0:10"
 OTHER = "XGID=--ABBBC-B---eB---c-cbb--A-:0:0:1:65:0:0:0:0:10"
@@ -220,7 +221,7 @@ def test_a_program_that_is_not_installed_is_said_in_one_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("workers.gnubg._USUAL_PLACES", (str(tmp_path),))
+    monkeypatch.setattr("workers.gnubg_program._USUAL_PLACES", (str(tmp_path),))
     assert main(["bench", "leaf", "--against", "gnubg"]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1

@@ -7,7 +7,7 @@ import pytest
 from cluster.bench.gnubg_cube import gnubg_cube_rollout, parse_export
 from engine.errors import InfrastructureError, InputError
 from engine.tally import Estimate
-from workers.gnubg import find_gnubg
+from workers.gnubg_program import find_gnubg
 
 EXPORT = """
 Cube analysis

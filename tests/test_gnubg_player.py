@@ -24,7 +24,8 @@ from engine.position import Position
 from engine.rules import INTERNATIONAL
 from engine.versus import NetPlayer, VersusSettings, play_pairs
 from training.selfplay import play_round
-from workers.gnubg import GnubgPlayer, after_steps, find_gnubg, gnubg_version
+from workers.gnubg import GnubgPlayer, after_steps
+from workers.gnubg_program import find_gnubg, gnubg_version
 
 NET = random_net(8)
 

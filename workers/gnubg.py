@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import select
-import shutil
 import struct
 import subprocess
 import tempfile
@@ -24,12 +23,10 @@ from numpy.typing import NDArray
 from engine.board import OPPONENT_BAR, Board, flip
 from engine.errors import InfrastructureError, InputError
 from engine.kernels.moves import legal_plays
+from workers.gnubg_program import QUIET, gnubg_version, variables_at
 
 HIGHEST_LEVEL = 4
 """Plies counted from 1; the program counts them from 0."""
-
-_USUAL_PLACES = ("/usr/games", "/usr/local/bin", "/opt/homebrew/bin")
-"""Looked at after PATH, which leaves out the games of some systems in services and containers."""
 
 _MOST_PROCESSES = 16
 """At level 1, where nearly all the time is waiting for the poll; each takes 21 MB without its cache."""
@@ -48,9 +45,7 @@ import gnubg
 
 requests = os.fdopen({requests}, "rb")
 answers = os.fdopen({answers}, "wb")
-for line in ("set threads 1", "set automatic game off", "set automatic roll off", "set automatic move off",
-             "set automatic bearoff off", "set display off", "set player 0 human", "set player 1 human",
-             "set jacoby off", {cache} "new session"):
+for line in {settings}:
     gnubg.command(line)
 cube = gnubg.cubeinfo(1, -1, 1, 0, (0, 0), 0, 0)
 how = gnubg.evalcontext(0, {plies}, 1, 1, 0.0)
@@ -69,36 +64,6 @@ while True:
     answers.flush()
 os._exit(0)
 """
-
-
-def find_gnubg() -> str:
-    """The program.
-
-    Raises:
-        InputError: it isn't installed.
-    """
-    found = shutil.which("gnubg") or shutil.which("gnubg", path=os.pathsep.join(_USUAL_PLACES))
-    if found is None:
-        raise InputError("against", "gnubg", "GNU Backgammon to be installed (the program gnubg is not found)")
-    return found
-
-
-def gnubg_version(program: str) -> str:
-    """Its version, such as `1.07.001`.
-
-    Raises:
-        InfrastructureError: it can't be asked.
-    """
-    try:
-        done = subprocess.run(
-            [program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise InfrastructureError(f"gnubg can't be started ({error})") from error
-    words = (done.stdout.splitlines() or [""])[0].split()
-    if words[:2] != ["GNU", "Backgammon"] or len(words) < 3:
-        raise InfrastructureError(f"gnubg does not say its version: {' '.join(words)[:80]!r}")
-    return words[2]
 
 
 def gnubg_board(board: Board) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -216,12 +181,13 @@ class _Process:
         requests, self._requests = os.pipe()
         self._answers, answers = os.pipe()
         self._starting = True
-        # A home of its own: the user's settings must not change the play, nor be changed. It goes once the program is
-        # up, so that nothing is left behind when this process is killed: the program then ends with its pipe.
+        # The home goes once the program is up, so that nothing is left behind when this process is killed: the program
+        # then ends with its pipe.
         self._folder = tempfile.TemporaryDirectory(prefix="gammonfarm-gnubg-")
         path = Path(self._folder.name) / "player.py"
-        cache = '"set cache 1024",' if level == 1 else ""  # positions hardly come again where only plays are valued
-        script = _SCRIPT.format(requests=requests, answers=answers, plies=level - 1, steps=_STEPS, cache=cache)
+        cache = ("set cache 1024",) if level == 1 else ()  # positions hardly come again where only plays are valued
+        settings = (*QUIET, *cache, "new session")
+        script = _SCRIPT.format(requests=requests, answers=answers, plies=level - 1, steps=_STEPS, settings=settings)
         path.write_text(script, encoding="utf-8")
         home = self._folder.name
         try:
@@ -230,7 +196,7 @@ class _Process:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env={"PATH": os.environ.get("PATH", ""), "HOME": home, "TERM": "dumb", "LC_ALL": "C.UTF-8"},
+                env=variables_at(home),
                 cwd=home,
                 pass_fds=(requests, answers),
                 start_new_session=True,

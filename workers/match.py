@@ -6,7 +6,8 @@ from engine.bearoff import open_databases
 from engine.errors import InternalError
 from engine.evaluator import Evaluator, Nets
 from engine.versus import GamePlayer, NetPlayer, PairRows, VersusSettings, play_pairs
-from workers.gnubg import GnubgPlayer, find_gnubg
+from workers.gnubg import GnubgPlayer
+from workers.gnubg_program import find_gnubg
 from workers.nets import nets_of, weights_of
 from workers.spec import Weights, WorkerSpec
 from workers.tasks import MatchTask

@@ -26,6 +26,7 @@ from engine.errors import InfrastructureError
 from engine.position import Position
 from engine.xgid import format_xgid
 from workers.gnubg import gnubg_board
+from workers.gnubg_program import FULL_ROLLOUTS, QUIET, variables_at
 
 TRIALS = 216
 """Of each play: GNU Backgammon takes 8 seconds and more for two plays, and the whole part may take 45."""
@@ -66,28 +67,7 @@ for xgid in plan["rollout"]:
 os._exit(0)
 """
 
-_SETTINGS = (
-    "set threads 1",
-    "set automatic game off",
-    "set automatic roll off",
-    "set automatic move off",
-    "set automatic bearoff off",
-    "set display off",
-    "set player 0 human",
-    "set player 1 human",
-    "set output digits 6",
-    "set jacoby off",
-    "new session",
-    "set rollout seed 1",
-    "set rollout cubeful off",
-    "set rollout quasirandom on",
-    "set rollout varredn on",
-    "set rollout truncation enable off",
-    "set rollout limit enable off",
-    "set rollout jsd stop off",
-    "set rollout chequerplay plies 0",
-    "set rollout late enable off",
-)
+_SETTINGS = (*QUIET, "set output digits 6", "new session", *FULL_ROLLOUTS, "set rollout cubeful off")
 
 _CALIBRATION = re.compile(r"Calibration result: ([0-9.]+) static evaluations/second")
 _ERROR = re.compile(r"\[[^\]]*\bCL\s+([0-9.]+)\]")
@@ -125,9 +105,7 @@ def run_gnubg(program: str, work: Work) -> GnubgFigures:
     with tempfile.TemporaryDirectory(prefix="gammonfarm-gnubg-") as folder:
         script = Path(folder) / "bench.py"
         script.write_text(f"PLAN = {json.dumps(_plan(work))!r}\n{_SCRIPT}", encoding="utf-8")
-        # A home of its own: the user's settings must not change the figures, nor be changed.
-        variables = {"PATH": os.environ.get("PATH", ""), "HOME": folder, "TERM": "dumb", "LC_ALL": "C.UTF-8"}
-        text = _on_a_terminal([program, "-t", "-q", "-p", str(script)], variables, folder)
+        text = _on_a_terminal([program, "-t", "-q", "-p", str(script)], variables_at(folder), folder)
     return parse_output(text, work)
 
 

@@ -6,7 +6,6 @@ does: the position's text export then has both branches with their standard erro
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import tempfile
@@ -15,30 +14,16 @@ from pathlib import Path
 
 from engine.errors import InfrastructureError
 from engine.tally import Estimate
+from workers.gnubg_program import FULL_ROLLOUTS, QUIET, variables_at
 
 _DEADLINE = 1200.0
 _SETTINGS = (
-    "set threads 1",
-    "set automatic game off",
-    "set automatic roll off",
-    "set automatic move off",
-    "set automatic bearoff off",
-    "set display off",
-    "set player 0 human",
-    "set player 1 human",
-    "set jacoby off",
+    *QUIET,
     "set beavers 0",
     "set output digits 6",
     "new session",
-    "set rollout seed 1",
+    *FULL_ROLLOUTS,
     "set rollout cubeful on",
-    "set rollout quasirandom on",
-    "set rollout varredn on",
-    "set rollout truncation enable off",
-    "set rollout limit enable off",
-    "set rollout jsd stop off",
-    "set rollout late enable off",
-    "set rollout chequerplay plies 0",
     "set rollout cubedecision plies 0",
 )
 _BRANCH = re.compile(
@@ -72,15 +57,13 @@ def gnubg_cube_rollout(program: str, xgid: str, trials: int) -> GnubgCubeRollout
             "analyse rollout cube",
             f"export position text {answer}",
         ]
-        # A home of its own: the user's settings must not change the figures, nor be changed.
-        variables = {"PATH": os.environ.get("PATH", ""), "HOME": folder, "TERM": "dumb", "LC_ALL": "C.UTF-8"}
         try:
             subprocess.run(
                 [program, "-t", "-q"],
                 input="\n".join(commands) + "\n",
                 capture_output=True,
                 text=True,
-                env=variables,
+                env=variables_at(folder),
                 cwd=folder,
                 timeout=_DEADLINE,
                 check=False,

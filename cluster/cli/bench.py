@@ -86,7 +86,7 @@ def bench(
     from cluster.bench.positions import load_positions
     from cluster.bench.suite import BenchOptions, BenchRun, Part
     from cluster.filters import DEFAULT_FILTER, load_filter
-    from workers.gnubg import find_gnubg
+    from workers.gnubg_program import find_gnubg
 
     if part is BenchPart.FARM:
         _bench_farm(blocks, json)

@@ -139,7 +139,7 @@ def play(question: MatchQuestion, settings: Settings, executor: ExecutorName, wo
 
 
 def _rival() -> GnubgOpponent:
-    from workers.gnubg import find_gnubg, gnubg_version
+    from workers.gnubg_program import find_gnubg, gnubg_version
     from workers.tasks import GnubgOpponent
 
     return GnubgOpponent(gnubg_version(find_gnubg()))

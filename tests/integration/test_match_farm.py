@@ -14,7 +14,7 @@ from cluster.store import MemoryStore
 from engine.bearoff import Bearoff
 from engine.errors import InputError
 from engine.evaluator import Nets
-from workers.gnubg import find_gnubg, gnubg_version
+from workers.gnubg_program import find_gnubg, gnubg_version
 from workers.tasks import GnubgOpponent
 
 if TYPE_CHECKING:
