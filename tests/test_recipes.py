@@ -70,6 +70,7 @@ def test_the_shipped_recipes_are_named_after_their_files(path: Path) -> None:
         (GOOD + "[fit]\nlearning_rate = -1.0\n", "fit.learning_rate"),
         (GOOD + '[fit]\nbatch = "many"\n', "fit.batch"),
         (GOOD + "[fit]\nquantised_generations = 5\n", "quantised_generations is more than generations"),
+        (GOOD + "[fit]\nshared_generations = 5\n", "shared_generations is more than generations"),
         (GOOD + "[starts]\nbackgame = 1\n", "starts.backgame"),
         (GOOD + "[starts]\nopening = 0\n", "at least one kind of start"),
         (GOOD + "[explore]\nrandom_play = 0.1\n", "explore needs labels of kind 2ply or rollout"),
@@ -97,3 +98,10 @@ def test_files_that_are_no_recipes_are_refused(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match="valid TOML"):
         load_recipe(path)
+
+
+def test_a_recipe_for_fewer_generations_shares_as_large_a_part_of_them_and_rounds_at_most_all() -> None:
+    whole = SelfPlayRecipe(name="whole", generations=500, fit=FitPart(shared_generations=350, quantised_generations=60))
+    short = whole.with_generations(20)
+    assert (short.generations, short.fit.shared_generations, short.fit.quantised_generations) == (20, 14, 20)
+    assert whole.with_generations(500) == whole

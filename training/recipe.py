@@ -168,6 +168,15 @@ class SelfPlayRecipe(_Recipe):
         """Self-play games between two versions of the net that plays them."""
         return self.shards_per_generation * self.games_per_shard
 
+    def with_generations(self, generations: int) -> SelfPlayRecipe:
+        """The recipe for another number of generations: as large a part of them shares its weights, and at most all
+        are rounded.
+        """
+        shared = self.fit.shared_generations * generations // self.generations
+        rounded = min(self.fit.quantised_generations, generations)
+        fit = self.fit.model_copy(update={"shared_generations": shared, "quantised_generations": rounded})
+        return self.model_copy(update={"generations": generations, "fit": fit})
+
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if self.labels.kind is LabelKind.TD and (self.explore.random_play or self.explore.sibling):
@@ -176,8 +185,9 @@ class SelfPlayRecipe(_Recipe):
             odd = sorted(kind.value for kind in self.starts.parts if kind not in FEW_CHECKERS)
             if odd:
                 raise ValueError(f"starts: {', '.join(odd)} need fifteen checkers a side")
-        if self.fit.quantised_generations > self.generations:
-            raise ValueError("fit.quantised_generations is more than generations")
+        for name in ("shared_generations", "quantised_generations"):
+            if getattr(self.fit, name) > self.generations:
+                raise ValueError(f"fit.{name} is more than generations")
         return self
 
 

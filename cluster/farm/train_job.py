@@ -245,11 +245,9 @@ def _recipe(request: TrainRequest) -> SelfPlayRecipe:
         recipe = load_recipe(path)
     if not isinstance(recipe, SelfPlayRecipe) or recipe.start_from is not None:
         raise InputError("recipe", name, "a self-play recipe that starts from nothing")
-    changes = request.model_dump(exclude={"recipe"}, exclude_none=True)
-    fit = recipe.fit
     if request.generations is not None:
-        fit = fit.model_copy(update={"quantised_generations": min(fit.quantised_generations, request.generations)})
-    return recipe.model_copy(update={**changes, "fit": fit})
+        recipe = recipe.with_generations(request.generations)
+    return recipe.model_copy(update=request.model_dump(exclude={"recipe", "generations"}, exclude_none=True))
 
 
 def _report(key: str, net: str, job: str, seconds: float) -> dict[str, Any]:
