@@ -3,6 +3,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+TEST_PROCESSES ?= 2
 READY := $(VENV)/.ready
 
 # A problem that a player posted in public, with two of its plays.
@@ -30,7 +31,7 @@ run: $(READY) ## roll out a real problem position
 
 .PHONY: test
 test: $(READY) ## run the tests
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n $(TEST_PROCESSES) --dist loadgroup --no-loadscope-reorder
 
 .PHONY: test-slow
 test-slow: $(READY) ## run the tests that take minutes

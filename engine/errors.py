@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
+_LONGEST = 80
+"""Characters of a value that an error repeats."""
+
 
 class GammonfarmError(Exception):
     """Base of every error that gammonfarm raises on purpose; `str()` is one line fit to show to a user."""
@@ -18,10 +23,7 @@ class InputError(GammonfarmError, ValueError):
         self.field = field
         self.value = value
         self.expected = expected
-        shown = str(value)
-        if len(shown) > 80:
-            shown = shown[:77] + "..."
-        super().__init__(f"{field}: {shown!r}: expected {expected}")
+        super().__init__(f"{field}: {_short(value)!r}: expected {expected}")
 
     def __reduce__(self) -> tuple[type[InputError], tuple[str, object, str]]:
         return (type(self), (self.field, self.value, self.expected))
@@ -37,3 +39,12 @@ class InternalError(GammonfarmError):
     """A failure of ours: an invariant did not hold."""
 
     exit_code = 3
+
+
+def _short(value: object) -> str:
+    shown = str(value)
+    if len(shown) <= _LONGEST:
+        return shown
+    # The end of a path says which file it is.
+    kept = _LONGEST - 3
+    return "..." + shown[-kept:] if isinstance(value, PurePath) else shown[:kept] + "..."

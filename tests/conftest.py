@@ -29,6 +29,16 @@ hypothesis.settings.register_profile("hand", deadline=None)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "hand")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where several processes share the tests (`-n 2 --dist loadgroup`): files stay whole, because their fixtures are, and
+    one process has all that need Ray, because two clusters would starve each other.
+    """
+    for item in items:
+        folder = item.path.parent.name
+        item.add_marker(pytest.mark.xdist_group(folder if folder == "integration" else item.path.stem))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def session_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """No test may read the user's settings, touch their data or send anything anywhere."""
