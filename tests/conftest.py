@@ -31,8 +31,8 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "hand")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where several processes share the tests (`-n 2 --dist loadgroup`): files stay whole, because their fixtures are, and
-    one process has all that need Ray, because two clusters would starve each other.
+    """Where several processes share the tests (`-n 2 --dist loadgroup`), files stay whole, because their fixtures are,
+    and one process has all that need Ray, because two clusters would starve each other.
     """
     for item in items:
         folder = item.path.parent.name
