@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from archive_made import analysed, matches_of, small_nets, small_policy, write_matches
+from pydantic import TypeAdapter
 
 from cluster.archive.analysis import AnalysedMatch, conditions_shown
 from cluster.archive.files import Skipped
@@ -25,7 +26,7 @@ from cluster.archive.reports.decision_table import COLUMNS, CsvTable, rows_of
 from cluster.archive.reports.match_page import match_page
 from cluster.archive.reports.parquet import read_boards, read_rows
 from cluster.archive.reports.words import Words
-from cluster.archive.results import DecisionKind, from_json
+from cluster.archive.results import DecisionKind
 from cluster.archive.similar import INDEX, find_similar
 from cluster.archive.summary import WORST_SHOWN, ArchiveSummary, Summary
 from engine.analysis.language import Language
@@ -107,7 +108,7 @@ def test_names_of_players_are_no_html(matches: list[AnalysedMatch]) -> None:
 
 def test_the_folder_links_every_match_and_its_documents_can_be_read(folder: Path, matches: list[AnalysedMatch]) -> None:
     page = (folder / PAGE).read_text(encoding="utf-8")
-    summary = from_json(ArchiveSummary, (folder / DOCUMENT).read_bytes())
+    summary = TypeAdapter(ArchiveSummary).validate_json((folder / DOCUMENT).read_bytes())
     assert len(summary.matches) == len(matches)
     for row, match in zip(summary.matches, matches, strict=True):
         assert f'href="{row.report}.html"' in page

@@ -25,7 +25,7 @@ from engine.analysis.comparison import Candidate, Setting, reasons
 from engine.analysis.cube_errors import CubeJudgement, cube_sentence, judge_answer, judge_doubling
 from engine.analysis.explanation import play_sentence
 from engine.analysis.language import Language
-from engine.analysis.luck import RollLuck, RollValues
+from engine.analysis.luck import RollLuck, RollValues, stake_of
 from engine.analysis.rating import PlayerTally
 from engine.analysis.thresholds import THRESHOLDS, Grade, steps
 from engine.cube import CubeQuestion
@@ -128,11 +128,9 @@ class Judge:
 
     def _roll_values(self, rolled: Rolled) -> RollValues:
         question = self._matches.question(rolled[1])
-        match = question.match
         low, high = question.single
         equities = (self._settled.rolls[rolled].rolls / POINT - low) / (high - low) * 2.0 - 1.0
-        stake = float(match.cube_value) if match.is_money else question.value(1.0) / POINT / 2.0
-        return RollValues(tuple(np.rint(equities * ONE).astype(np.int64).tolist()), stake)
+        return RollValues(tuple(np.rint(equities * ONE).astype(np.int64).tolist()), stake_of(question))
 
     def _why(
         self, position: Position, question: CubeQuestion, best: ValuedPlay, played: ValuedPlay

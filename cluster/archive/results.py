@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -223,22 +223,9 @@ class MatchAnalysis:
     conditions: ConditionsShown
 
 
-R = TypeVar("R")
-
-
 _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 
 def to_json(result: object) -> bytes:
     """A result as a JSON document; the same result has the same bytes."""
     return _adapter(type(result)).dump_json(result) + b"\n"
-
-
-def from_json(kind: type[R], content: bytes) -> R:
-    """What `to_json` wrote.
-
-    Raises:
-        pydantic.ValidationError: it is none.
-    """
-    result: R = _adapter(kind).validate_json(content)
-    return result
