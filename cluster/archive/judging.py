@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cluster.archive.books import Books
 from cluster.archive.cubes import CubeCase, JudgedCube
 from cluster.archive.evaluation import Rolled, RolledAnswer, ValuedPlay
 from cluster.archive.matches import Matches
@@ -68,10 +69,11 @@ class Judged:
 class Judge:
     """Turns decisions into results."""
 
-    def __init__(self, settled: Settled, matches: Matches, language: Language) -> None:
+    def __init__(self, settled: Settled, matches: Matches, language: Language, books: Books | None) -> None:
         self._settled = settled
         self._matches = matches
         self._language = language
+        self._books = books
 
     def decision(self, asked: Asked) -> Judged:
         """The verdict on one decision."""
@@ -115,6 +117,7 @@ class Judge:
             luck=None if luck is None else round(luck.points, _DIGITS),
             luck_grade=None if luck is None else THRESHOLDS.luck_grade(luck.luck),
             comment="" if one.told is None else one.told.comment,
+            book=None if self._books is None else self._books.opinion(one.turn, one.position, one.after),
         )
         return Judged(result, tally)
 

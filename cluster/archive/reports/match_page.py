@@ -135,7 +135,8 @@ def _luck(analysis: MatchAnalysis, words: Words) -> str:
         added = accumulate(one.luck or 0.0 if one.player == seat + 1 else 0.0 for one in rolls)
         lines.append(Line(name, [Point(value) for value in added], _STYLES[seat]))
     starts = [place for place, one in enumerate(rolls) if place and one.game != rolls[place - 1].game]
-    return line_chart(lines, words("luck_chart"), marks=starts, from_zero=False)
+    told = "; ".join(f"{one.name}: {words.number(one.luck, 2, sign=True)}" for one in analysis.figures)
+    return line_chart(lines, words("luck_chart"), marks=starts, from_zero=False, told=told)
 
 
 def type_bars(figures: PlayerFigures, style: str, words: Words) -> str:

@@ -4,12 +4,13 @@ elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 from cluster.archive.reports.boards import decision_board
 from cluster.archive.reports.words import Words
 from cluster.archive.results import (
+    BookOpinion,
     ConditionsShown,
     CubeNumbers,
     DecisionKind,
@@ -17,6 +18,7 @@ from cluster.archive.results import (
     GroupFigures,
     PlayCandidate,
 )
+from cluster.book.schemas import Standing
 from engine.analysis.language import percent
 from engine.analysis.thresholds import Grade
 from engine.board_svg import STYLE as BOARD_STYLE
@@ -59,10 +61,12 @@ break-inside:avoid;border-left:4px solid var(--error)}
 .chart .a{fill:var(--a)}.chart .b{fill:var(--b)}
 .chart polyline{fill:none!important;stroke-width:2;stroke-linejoin:round}
 .chart polyline.a,.chart line.a{stroke:var(--a)}.chart polyline.b,.chart line.b{stroke:var(--b)}
+.chart .hollow{fill:var(--card);stroke-width:1.6}.chart .hollow.a{stroke:var(--a)}.chart .hollow.b{stroke:var(--b)}
 .chart .whisker{opacity:.45}.chart .rule{stroke:var(--line)}.chart .axis{stroke:var(--soft)}
 .legend{margin:.2rem 0;font-size:.9rem}.key{margin-right:1rem}
 .key::before{content:"";display:inline-block;width:.8em;height:.8em;border-radius:50%;margin-right:.35em}
 .key.a::before{background:var(--a)}.key.b::before{background:var(--b)}
+.key.hollow::before{background:none;border:2px solid var(--a)}
 details summary{cursor:pointer;color:var(--a)}
 .xgid{font:12px ui-monospace,monospace;color:var(--soft);overflow-wrap:anywhere}
 @media (max-width:44rem){.decision{grid-template-columns:minmax(0,1fr)}th,td{padding:.3rem .4rem}
@@ -76,15 +80,21 @@ h2{break-after:avoid}nav{display:none}th,td{padding:.15rem .3rem}details{display
 """
 
 
-def page(title: str, body: str, words: Words) -> str:
-    """A whole HTML document."""
-    return (
+def frame(title: str, words: Words) -> tuple[str, str]:
+    """What stands before and after the body of a document."""
+    before = (
         f'<!DOCTYPE html>\n<html lang="{words.language.value}"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         '<meta name="generator" content="gammonfarm">'
-        f"<title>{escape(title)}</title><style>{_STYLE}{BOARD_STYLE}</style></head>"
-        f"<body><main>{body}</main></body></html>\n"
+        f"<title>{escape(title)}</title><style>{_STYLE}{BOARD_STYLE}</style></head><body><main>"
     )
+    return before, "</main></body></html>\n"
+
+
+def page(title: str, body: str, words: Words) -> str:
+    """A whole HTML document."""
+    before, after = frame(title, words)
+    return f"{before}{body}{after}"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: Sequence[int] = (), kind: str = "") -> str:
@@ -93,15 +103,23 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: Sequence[i
     Args:
         rows: cells that are already HTML. texts: columns besides the first that stand to the left. kind: another class.
     """
+    return "".join(table_rows(heads, rows, texts, kind))
+
+
+def table_rows(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], texts: Sequence[int] = (), kind: str = ""
+) -> Iterator[str]:
+    """The same, piece by piece."""
 
     def cells(tag: str, row: Sequence[str]) -> str:
         return "".join(
             f"<{tag}{' class=text' if place in texts else ''}>{cell}</{tag}>" for place, cell in enumerate(row)
         )
 
-    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
-    head = f"<thead><tr>{cells('th', heads)}</tr></thead>"
-    return f'<div class="{f"scroll {kind}".strip()}"><table>{head}<tbody>{body}</tbody></table></div>'
+    yield f'<div class="{f"scroll {kind}".strip()}"><table><thead><tr>{cells("th", heads)}</tr></thead><tbody>'
+    for row in rows:
+        yield f"<tr>{cells('td', row)}</tr>"
+    yield "</tbody></table></div>"
 
 
 def pr_text(group: GroupFigures | None, words: Words) -> str:
@@ -118,6 +136,7 @@ def conditions_html(conditions: ConditionsShown, levels: dict[str, int], words: 
     shown = (
         f"{conditions.policy} ({conditions.level}-ply, filter {conditions.filter}"
         + (f", rollouts up to {conditions.rollout_close}" if conditions.rollout_close else "")
+        + (", opening plays by the book" if conditions.from_book else "")
         + f"), net {conditions.net}, MET {conditions.met}, cube efficiency {conditions.efficiency}"
     )
     return (
@@ -141,9 +160,23 @@ def decision_html(decision: DecisionResult, rules: str, head: str, words: Words,
     return (
         f'<article class="card decision{" blunder" if blunder else ""}"{identity}>'
         f"<header>{head}{badge}</header><div>{decision_board(decision, rules)}</div>"
-        f"<div>{why}<p>{played}{words('best')}: <b>{escape(words.done(decision.best))}</b></p>{values}{comment}"
+        f"<div>{why}<p>{played}{words('best')}: <b>{escape(words.done(decision.best))}</b></p>{values}"
+        f"{_opinion_html(decision.book, words)}{comment}"
         f'<p class="xgid">{escape(decision.xgid)}</p></div></article>'
     )
+
+
+def _opinion_html(opinion: BookOpinion | None, words: Words) -> str:
+    """What a book says about one play, under its name."""
+    if opinion is None:
+        return ""
+    verdict = {
+        Standing.BEST: words("book_says_best"),
+        Standing.PLAYABLE: words("book_says_playable"),
+        None: words("book_unlisted").lower(),
+    }.get(opinion.standing, words.number(-(opinion.loss or 0.0), 3))
+    book, best = escape(opinion.book), escape(opinion.best)
+    return f'<p class="soft">{words("book_opinion", book=book, best=best, verdict=verdict)}</p>'
 
 
 def question_text(decision: DecisionResult, player: str, words: Words) -> str:
