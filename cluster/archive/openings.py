@@ -14,6 +14,8 @@ from engine.analysis.rating import LossTally
 
 _START = "XGID=-b----E-C---eE---c-e----B-:"
 SLIPS_SHOWN = 5
+REPLY = 2
+"""The turn of the reply to a first play."""
 
 Dice = tuple[int, int]
 
@@ -139,7 +141,7 @@ def opening_decision(decision: DecisionResult, rules: str) -> OpeningDecision | 
     if decision.kind is not DecisionKind.PLAY or not decision.counts or loss is None or not done or not dice:
         return None
     usual = decision.turn == 1 and decision.xgid.startswith(_START)
-    if not usual and decision.turn != 2 and decision.book is None:
+    if not usual and decision.turn != REPLY and decision.book is None:
         return None
     return OpeningDecision(rules, decision.turn, usual, dice, done, decision.best, loss, decision.book)
 
@@ -196,13 +198,13 @@ class _ByBook:
             plays, best = sum(tally.plays for tally in some), sum(tally.best for tally in some)
             return _Tally(plays, best, sum(tally.playable for tally in some), listed).count()
 
-        later = {turn for turn, _ in self.rolls if turn > 2}
+        later = {turn for turn, _ in self.rolls if turn > REPLY}
         slips = sorted(self.slips.items(), key=lambda item: (-item[1][0] * (item[1][1].loss or 0.0), item[0]))
         return BookFigures(
             book=book,
             other_stakes=self.other_stakes,
             first=together({1}),
-            replies=together({2}),
+            replies=together({REPLY}),
             later=together(later),
             rolls=tuple(BookRoll(*key, tally.count()) for key, tally in sorted(self.rolls.items(), key=_by_roll)),
             slips=tuple(
@@ -242,7 +244,7 @@ class Openings:
             roll.plays[one.done] = roll.plays.get(one.done, LossTally()) + tally
             if one.book is not None:
                 roll.opinions.setdefault(one.done, one.book)
-        elif one.turn == 2:
+        elif one.turn == REPLY:
             self._replies += tally
         if one.book is not None:
             self._books.setdefault(one.book.book, _ByBook()).add(one, one.book)

@@ -41,11 +41,11 @@ def archive_page(summary: ArchiveSummary, language: Language, every_match: str) 
     words = Words(language)
     facts, register = summary.facts, summary.register
     listed = list(summary.players(PLAYERS_LISTED))
+    counts = (("matches", register.matches), ("players", register.players), ("decisions", facts.decisions))
+    counted = " · ".join(f"{words.count(count)} {words(key).lower()}" for key, count in counts)
     parts = [
         f"<h1>{words('archive')}</h1>",
-        f'<p class="soft">{register.matches:,} {words("matches").lower()} · '
-        f"{register.players:,} {words('players').lower()} · {facts.decisions:,} {words('decisions').lower()}"
-        f" · {words('all_players')}: PR {pr_text(facts.all, words)}</p>",
+        f'<p class="soft">{counted} · {words("all_players")}: PR {pr_text(facts.all, words)}</p>',
         f"<h2>{words('players')}</h2>{_players(listed, register.players, words)}",
         *(_player(number, player, words) for number, player in enumerate(listed[:PLAYERS_IN_FULL])),
         f"<h2>{words('matches')}</h2>{_matches(summary, every_match, words)}",
@@ -86,12 +86,12 @@ def _players(listed: Sequence[ArchivePlayer], count: int, words: Words) -> str:
             (
                 f'<a href="#p{number}">{name}</a>' if number < PLAYERS_IN_FULL else name,
                 "–" if one.pr is None else _own_pr(player, words),
-                f"{one.decisions:,}",
-                f"{player.matches:,}",
-                f"{player.won:,} / {player.lost:,}",
+                words.count(one.decisions),
+                words.count(player.matches),
+                f"{words.count(player.won)} / {words.count(player.lost)}",
                 pr_text(one.checker, words),
                 pr_text(one.cube, words),
-                f"{one.errors:,} / {one.blunders:,}",
+                f"{words.count(one.errors)} / {words.count(one.blunders)}",
                 words.number(one.luck, 2, sign=True),
             )
         )
@@ -117,9 +117,12 @@ def _player(number: int, player: ArchivePlayer, words: Words) -> str:
         (words("plan"), _plan(player, words)),
         (words("cube_errors"), _cube_errors(player, words)),
         (words("openings"), first_plays_card(player.openings, words)),
-        *((words("by_book", book=escape(one.book)), book_card(one, words)) for one in player.openings.books),
     ]
     shown = "".join(f"<div class=card><h3>{title}</h3>{body}</div>" for title, body in cards if body)
+    shown += "".join(
+        f'<div class="card wide"><h3>{words("by_book", book=escape(one.book))}</h3>{book_card(one, words)}</div>'
+        for one in player.openings.books
+    )
     return f'<h2 id="p{number}">{escape(one.name)}{strength}</h2><div class="grid">{shown}</div>'
 
 
@@ -147,7 +150,7 @@ def _luck(player: ArchivePlayer, words: Words) -> str:
 
 def _told(one: TrendPoint, words: Words) -> str:
     """A point of a trend as a sentence."""
-    who = one.opponent if one.matches == 1 else f"{one.matches:,} {words('matches').lower()}"
+    who = one.opponent if one.matches == 1 else f"{words.count(one.matches)} {words('matches').lower()}"
     pr = "–" if one.pr is None else words.number(one.pr)
     luck = words.number(one.luck, 2, sign=True)
     result = ""
@@ -219,7 +222,7 @@ def _matches(summary: ArchiveSummary, every_match: str, words: Words) -> str:
             kind="names",
         )
     latest = [_match(row, words) for row in summary.register.latest_matches(MATCHES_LISTED)]
-    note = words("latest_matches", shown=len(latest), link=f'<a href="{escape(every_match)}">{count:,}</a>')
+    note = words("latest_matches", shown=len(latest), link=f'<a href="{escape(every_match)}">{words.count(count)}</a>')
     return f"<p>{note}</p>{table(_match_heads(words), latest, texts=(1, 2), kind='names')}"
 
 

@@ -12,7 +12,10 @@ from html import escape
 
 WIDTH = 360.0
 _ROW = 22.0
-_LABEL = 108.0
+_LETTER = 5.6
+"""Width of a letter of a label, about."""
+_LABEL = 80.0, 160.0
+"""Least and most room for labels."""
 _VALUE = 92.0
 _PLOT_HEIGHT = 150.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 34.0, 10.0, 10.0, 22.0
@@ -57,15 +60,17 @@ class Line:
 def bar_chart(bars: Sequence[Bar], title: str) -> str:
     """Bars from the left, one below the other."""
     highest = max((bar.value for bar in bars), default=0.0) or 1.0
-    room = WIDTH - _LABEL - _VALUE
+    least, most = _LABEL
+    left = min(max(least, 8.0 + _LETTER * max((len(bar.label) for bar in bars), default=0)), most)
+    room = WIDTH - left - _VALUE
     rows = []
     for number, bar in enumerate(bars):
         y = number * _ROW
         width = max(room * bar.value / highest, 1.0)
         rows.append(
-            f'<text class="label" x="{_LABEL - 6:g}" y="{y + 14:g}" text-anchor="end">{escape(bar.label)}</text>'
-            f'<rect class="{bar.style}" x="{_LABEL:g}" y="{y + 4:g}" width="{width:.1f}" height="14" rx="2"/>'
-            f'<text class="value" x="{_LABEL + width + 5:.1f}" y="{y + 14:g}">{escape(bar.text)}</text>'
+            f'<text class="label" x="{left - 6:g}" y="{y + 14:g}" text-anchor="end">{escape(bar.label)}</text>'
+            f'<rect class="{bar.style}" x="{left:g}" y="{y + 4:g}" width="{width:.1f}" height="14" rx="2"/>'
+            f'<text class="value" x="{left + width + 5:.1f}" y="{y + 14:g}">{escape(bar.text)}</text>'
         )
     told = "; ".join(f"{bar.label}: {bar.text}" for bar in bars)
     return _svg(len(bars) * _ROW + 2, title, told, "".join(rows))

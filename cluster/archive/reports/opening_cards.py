@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from cluster.archive.books import BookUsed
-from cluster.archive.openings import BookCount, BookFigures, OpeningFigures, OpeningPlay, OpeningRoll
+from cluster.archive.openings import REPLY, BookCount, BookFigures, OpeningFigures, OpeningPlay, OpeningRoll
 from cluster.archive.reports.page import table
 from cluster.archive.reports.words import Words
 from cluster.book.schemas import Standing
@@ -29,7 +29,7 @@ def first_plays_card(openings: OpeningFigures, words: Words) -> str:
         (
             _roll(roll, several) if place == 0 else "",
             escape(play.play),
-            f"{play.times:,}",
+            words.count(play.times),
             words.number(play.loss, 3) if play.loss else "✓",
             *((_by_book(play, words),) if book else ()),
         )
@@ -43,14 +43,20 @@ def first_plays_card(openings: OpeningFigures, words: Words) -> str:
 def book_card(figures: BookFigures, words: Words) -> str:
     """All plays that a book knows, by its own values: first plays, replies, rolls one by one, the worst plays."""
     counts = (("first_plays", figures.first), ("replies", figures.replies), ("later_plays", figures.later))
-    rows = [(words(key), *_cells(count, words)) for key, count in counts if count is not None]
+    rows = [(words(key), *_times(count, words), _pr(count, words)) for key, count in counts if count is not None]
     heads = ("", words("times"), words("book_best"), words("book_playable"), words("book_unlisted"), "PR")
+    totals = table(heads, rows)
     note = words("book_values", book=escape(figures.book))
     if figures.other_stakes:
         note += " " + words("book_other_stakes", count=figures.other_stakes)
-    rolls = [(f"{one.dice[0]}-{one.dice[1]}", *_cells(one.count, words)) for one in figures.rolls if one.turn == 2]
-    replies = f"<h3>{words('replies_by_roll')}</h3>{table((words('roll'), *heads[1:]), rolls)}" if rolls else ""
-    return f"<p class=soft>{note}</p>{table(heads, rows)}{_slips(figures, words)}{replies}"
+    rolls = [
+        (f"{one.dice[0]}-{one.dice[1]}", *_times(one.count, words), _mean_loss(one.count, words))
+        for one in figures.rolls
+        if one.turn == REPLY
+    ]
+    heads = (words("roll"), *heads[1:-1], words("mean_loss"))
+    replies = f"<h3>{words('replies_by_roll')}</h3>{table(heads, rolls)}" if rolls else ""
+    return f"<p class=soft>{note}</p>{totals}{_slips(figures, words)}{replies}"
 
 
 def books_html(books: Sequence[BookUsed], words: Words) -> str:
@@ -69,7 +75,7 @@ def _slips(figures: BookFigures, words: Words) -> str:
             f'<span class="wrap">{escape(one.line)}</span>',
             escape(one.play),
             escape(one.best),
-            f"{one.times:,}",
+            words.count(one.times),
             words("book_unlisted") if one.loss is None else words.number(-one.loss, 3),
         )
         for one in figures.slips
@@ -78,15 +84,18 @@ def _slips(figures: BookFigures, words: Words) -> str:
     return f"<h3>{words('book_slips')}</h3>{table(heads, rows, texts=(1, 2))}"
 
 
-def _cells(count: BookCount, words: Words) -> tuple[str, ...]:
+def _times(count: BookCount, words: Words) -> tuple[str, ...]:
+    return words.count(count.plays), words.count(count.best), words.count(count.playable), words.count(count.unlisted)
+
+
+def _pr(count: BookCount, words: Words) -> str:
     error = "" if count.se is None else f" <small>± {words.number(count.se)}</small>"
-    return (
-        f"{count.plays:,}",
-        f"{count.best:,}",
-        f"{count.playable:,}",
-        f"{count.unlisted:,}",
-        f"{_number(count.pr, words)}{error}",
-    )
+    return f"{_number(count.pr, words)}{error}"
+
+
+def _mean_loss(count: BookCount, words: Words) -> str:
+    listed = count.plays - count.unlisted
+    return "–" if not listed else words.number(count.loss / listed, 3) if count.loss else "✓"
 
 
 def _by_book(play: OpeningPlay, words: Words) -> str:
@@ -110,8 +119,8 @@ def _about(one: BookUsed, words: Words) -> str:
     return words(
         "book_about",
         stakes=f"{one.rules}, {one.score}, {cube}",
-        entries=f"{one.entries:,}",
-        trials=f"{one.trials:,}",
+        entries=words.count(one.entries),
+        trials=words.count(one.trials),
         net=one.net,
     )
 

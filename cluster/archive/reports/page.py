@@ -26,8 +26,8 @@ from engine.board_svg import STYLE as BOARD_STYLE
 _STYLE = """
 :root{--bg:#fbfaf7;--card:#fff;--ink:#23201c;--soft:#6d665c;--line:#e4dfd5;--a:#1769c4;--b:#c2571a;--good:#2c7a3f;
 --error:#b87400;--blunder:#b3261e;color-scheme:light dark}
-@media (prefers-color-scheme:dark){:root{--bg:#181613;--card:#22201c;--ink:#ece7de;--soft:#a69e92;--line:#3a362f;
---a:#63a8f0;--b:#ef9a63;--good:#7cc78d;--error:#e6b04d;--blunder:#f28b82}}
+@media screen and (prefers-color-scheme:dark){:root{--bg:#181613;--card:#22201c;--ink:#ece7de;--soft:#a69e92;
+--line:#3a362f;--a:#63a8f0;--b:#ef9a63;--good:#7cc78d;--error:#e6b04d;--blunder:#f28b82}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--bg);color:var(--ink);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
 main{max-width:68rem;margin:0 auto;padding:1rem}
@@ -45,7 +45,7 @@ th:first-child,td:first-child,td.text,th.text{text-align:left}
 tr.done td{font-weight:600}
 .grid{display:grid;gap:1rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr))}
 .card{background:var(--card);border:1px solid var(--line);border-radius:.6rem;padding:.8rem 1rem}
-.card h3{margin-top:.1rem}
+.card h3:first-child{margin-top:.1rem}.wide{grid-column:1/-1}.wide table{max-width:52rem}
 .pair table{max-width:44rem}.pair th,.pair td{white-space:normal;width:30%}
 .decision{display:grid;gap:.4rem 1.2rem;grid-template-columns:minmax(0,24rem) minmax(0,1fr);margin:1rem 0;
 break-inside:avoid;border-left:4px solid var(--error)}
@@ -54,7 +54,7 @@ break-inside:avoid;border-left:4px solid var(--error)}
 .decision .why{font-size:1.02rem}
 .badge{border-radius:1rem;padding:.05rem .6rem;color:#fff;background:var(--error);font-size:.86rem;font-weight:600}
 .blunder .badge{background:var(--blunder)}
-@media (prefers-color-scheme:dark){.badge{color:#181613}}
+@media screen and (prefers-color-scheme:dark){.badge{color:#181613}}
 .big{font-size:1.9rem;font-weight:700;line-height:1.1}
 .chart{display:block;width:100%;max-width:34rem;height:auto}
 .chart text{font:10.5px system-ui,sans-serif;fill:var(--ink)}.chart .value{fill:var(--soft)}
@@ -70,13 +70,16 @@ break-inside:avoid;border-left:4px solid var(--error)}
 details summary{cursor:pointer;color:var(--a)}
 .xgid{font:12px ui-monospace,monospace;color:var(--soft);overflow-wrap:anywhere}
 @media (max-width:44rem){.decision{grid-template-columns:minmax(0,1fr)}th,td{padding:.3rem .4rem}
-body{font-size:15px}main{padding:.7rem}.card{padding:.7rem}
+body{font-size:15px}main{padding:.7rem}.card{padding:.7rem}.card th,.card td{padding:.3rem .2rem}
 .names td:first-child{white-space:normal}
 .decision table{font-size:.8em}.decision th,.decision td{padding:.25rem .15rem}}
+@page{margin:1.4cm}
 @media print{:root{--bg:#fff;--card:#fff;--ink:#000;--soft:#444;--line:#bbb}body{font-size:10.5pt}
 main{max-width:none;padding:0}.decision{grid-template-columns:7.5cm 1fr}
 .scroll{overflow:visible}a{color:inherit;text-decoration:none}
-h2{break-after:avoid}nav{display:none}th,td{padding:.15rem .3rem}details{display:none}}
+.grid{grid-template-columns:1fr 1fr;gap:.4cm}.card{break-inside:avoid;padding:.25cm .35cm}.card.wide{break-inside:auto}
+.card th,.card td{padding:.1rem .2rem}.badge,.key::before{print-color-adjust:exact;-webkit-print-color-adjust:exact}
+h2,h3{break-after:avoid}tr{break-inside:avoid}nav{display:none}th,td{padding:.15rem .3rem}details{display:none}}
 """
 
 
@@ -132,7 +135,7 @@ def pr_text(group: GroupFigures | None, words: Words) -> str:
 
 def conditions_html(conditions: ConditionsShown, levels: dict[str, int], words: Words) -> str:
     """How everything was valued: net, policy, and how many decisions at which level."""
-    counts = ", ".join(f"{level}: {count:,}" for level, count in levels.items())
+    counts = ", ".join(f"{level}: {words.count(count)}" for level, count in levels.items())
     shown = (
         f"{conditions.policy} ({conditions.level}-ply, filter {conditions.filter}"
         + (f", rollouts up to {conditions.rollout_close}" if conditions.rollout_close else "")

@@ -42,6 +42,10 @@ class Words:
         """A play or a cube action as results name it."""
         return _ACTIONS[words][self.language] if words in _ACTIONS else words
 
+    def count(self, number: int) -> str:
+        """With a mark between thousands that is no decimal mark of the language."""
+        return f"{number:,}".replace(",", self.language.thousands_mark)
+
     def number(self, value: float, decimals: int = 2, sign: bool = False) -> str:
         """With the decimal mark of the language."""
         shown = f"{value:+.{decimals}f}" if sign else f"{value:.{decimals}f}"
