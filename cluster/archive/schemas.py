@@ -67,6 +67,8 @@ class AnalyseReport(Model):
     skipped: tuple[SkippedFile, ...]
     """Both, at most a thousand."""
     values: tuple[ValuesLine, ...]
+    job: str
+    """Id of its record."""
     seconds: float
 
 

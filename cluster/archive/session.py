@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -20,7 +21,8 @@ from cluster.archive.register import Register
 from cluster.archive.schemas import AnalyseReport, PlayerLine, SkippedFile, ValuesLine
 from cluster.archive.summary import ArchiveSummary, Summary, values_counts
 from cluster.executor import Executor
-from cluster.store import Store
+from cluster.local_job import LocalJob
+from cluster.store import JobKind, Store
 from engine.analysis.language import Language
 from engine.errors import InputError
 
@@ -38,6 +40,12 @@ class AnalysisRequest:
     policy: Policy
     language: Language
     lookup: BookLookup = NO_BOOKS
+
+    def described(self) -> dict[str, object]:
+        """What was asked for, for records of the run."""
+        shown = conditions_shown(self.conditions, self.policy, self.lookup)
+        out = None if self.out is None else str(self.out)
+        return asdict(shown) | {"language": self.language.value, "files": len(self.files), "out": out}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +72,8 @@ def analyse(
         request.conditions, request.policy, request.language, store, executor_for, progress.advance, request.lookup
     )
     with ExitStack() as stack:
+        described = json.dumps(request.described())
+        job = stack.enter_context(LocalJob(store, JobKind.ANALYSE, described, len(files)))
         register = stack.enter_context(Register())
         summary = Summary(conditions_shown(request.conditions, request.policy, request.lookup), register)
         output = None
@@ -77,12 +87,13 @@ def analyse(
                 output.add(found)
             else:
                 summary.add(found, "")
+            job.advance(done)
             progress.files(done, len(files))
         if not summary.matches:
             raise InputError("path", request.files[0].path, "at least one match that can be read")
         books = () if request.lookup.books is None else request.lookup.books.used
         result = summary.finish(books) if output is None else output.finish(books)
-        return _report(request, result, summary.games, analysis, time.perf_counter() - started)
+        return _report(request, result, summary.games, analysis, job.id, time.perf_counter() - started)
 
 
 def _is_ours(file: FoundFile, out: Path | None) -> bool:
@@ -91,7 +102,7 @@ def _is_ours(file: FoundFile, out: Path | None) -> bool:
 
 
 def _report(
-    request: AnalysisRequest, result: ArchiveSummary, games: int, analysis: ArchiveAnalysis, seconds: float
+    request: AnalysisRequest, result: ArchiveSummary, games: int, analysis: ArchiveAnalysis, job: str, seconds: float
 ) -> AnalyseReport:
     facts, register = result.facts, result.register
     every = facts.all
@@ -131,5 +142,6 @@ def _report(
             ValuesLine(level=one.level, asked=one.asked, from_cache=one.from_cache, computed=one.computed)
             for one in values_counts(analysis.counted.values)
         ),
+        job=job,
         seconds=seconds,
     )

@@ -100,6 +100,7 @@ def analyse(
     from cluster.cli.render_analysis import AnalysisProgress, show_analysis
     from cluster.redis_store import open_store
     from cluster.settings import load_settings
+    from cluster.tracking import track_analysis
     from engine.analysis.language import Language
     from engine.bearoff import check_two_sided
     from engine.errors import InputError
@@ -131,12 +132,18 @@ def analyse(
                 stack.callback(started[0].close)
             return started[0]
 
-        with AnalysisProgress() as live:
-            report = run(request, store, start_executor, live.told())
-    if json:
-        print_json(report)
-    else:
-        show_analysis(report)
+        tracked = track_analysis(settings, request)
+        try:
+            with AnalysisProgress() as live:
+                report = run(request, store, start_executor, live.told())
+        except BaseException:
+            tracked.failed()
+            raise
+        if json:
+            print_json(report)
+        else:
+            show_analysis(report)
+        tracked.finished(report)
 
 
 def similar(
