@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import io
 import json
 import re
@@ -14,13 +15,15 @@ from pathlib import Path
 import pytest
 from archive_made import analysed, matches_of, small_nets, small_policy, write_matches
 
+from cluster.archive import output
 from cluster.archive.analysis import AnalysedMatch, conditions_shown
 from cluster.archive.files import Skipped
 from cluster.archive.habits import Habits, Played, Trend
 from cluster.archive.matches import Conditions
 from cluster.archive.openings import OpeningDecision, Openings, opening_decision
-from cluster.archive.output import CARDS, CSV, DOCUMENT, PAGE, PARQUET, open_output, report_name
-from cluster.archive.register import Register
+from cluster.archive.output import CARDS, CSV, DOCUMENT, EVERY_MATCH, PAGE, PARQUET, open_output, report_name
+from cluster.archive.register import MatchRow, Register, SeatRow
+from cluster.archive.reports import archive_page
 from cluster.archive.reports.charts import Bar, Line, Point, bar_chart, line_chart
 from cluster.archive.reports.decision_table import COLUMNS, CsvTable, rows_of
 from cluster.archive.reports.match_page import match_page
@@ -28,7 +31,7 @@ from cluster.archive.reports.parquet import read_boards, read_rows
 from cluster.archive.reports.words import Words
 from cluster.archive.results import BookOpinion, DecisionKind
 from cluster.archive.similar import INDEX, find_similar
-from cluster.archive.summary import WORST_SHOWN, Summary
+from cluster.archive.summary import TREND_POINTS, WORST_SHOWN, Summary, TrendPoint, WithoutLuck
 from engine.analysis.language import Language
 from engine.analysis.rating import LossTally
 from engine.analysis.thresholds import Grade
@@ -57,10 +60,10 @@ def new_summary(register: Register) -> Summary:
 
 
 def write(out: Path, matches: list[AnalysedMatch], language: Language = Language.ENGLISH) -> None:
-    with Register() as register, open_output(out, new_summary(register), language) as output:
+    with Register() as register, open_output(out, new_summary(register), language) as writing:
         for match in matches:
-            output.add(match)
-        output.finish()
+            writing.add(match)
+        writing.finish()
 
 
 def wrong(matches: list[AnalysedMatch], *grades: Grade) -> int:
@@ -144,6 +147,54 @@ def test_a_summary_adds_its_matches_up(matches: list[AnalysedMatch]) -> None:
         assert [one.figures for one in backwards.finish().players()] == [one.figures for one in players]
 
 
+def test_what_is_kept_of_a_match_lies_on_disk(matches: list[AnalysedMatch]) -> None:
+    def in_memory() -> int:
+        gc.collect()
+        return sum(type(one) in (MatchRow, SeatRow, TrendPoint, OpeningDecision) for one in gc.get_objects())
+
+    with Register() as register:
+        before, summary = in_memory(), new_summary(register)
+        for number in range(150):
+            summary.add(matches[number % len(matches)], f"m{number}")
+        assert in_memory() == before
+        found = summary.finish()
+        assert sum(1 for _ in register.every_match()) == register.matches == 150
+        for player in found.players():
+            assert player.matches == sum(point.matches for point in player.trend) == 150
+            assert len(player.trend) <= TREND_POINTS
+            assert player.figures.luck == pytest.approx(sum(point.luck for point in player.trend), abs=1e-3)
+
+
+def test_an_archive_with_many_matches_gets_a_page_of_its_own_for_them(
+    matches: list[AnalysedMatch], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive_page, "MATCHES_LISTED", 1)
+    monkeypatch.setattr(output, "MATCHES_LISTED", 1)
+    write(tmp_path, matches)
+    first, every = ((tmp_path / name).read_text(encoding="utf-8") for name in (PAGE, EVERY_MATCH))
+    assert f'href="{EVERY_MATCH}"' in first
+    for match in matches:
+        assert f"{report_name(match.analysis)}.html" in every
+    monkeypatch.undo()
+    write(tmp_path, matches)
+    assert not (tmp_path / EVERY_MATCH).exists(), "that of the earlier archive is gone"
+
+
+def test_results_stand_beside_those_without_luck(matches: list[AnalysedMatch]) -> None:
+    analysis = matches[0].analysis
+    won = replace(matches[0], analysis=replace(analysis, length=5, winner=1, luck_adjusted=0.3, players=("A", "B")))
+    session = replace(matches[0], analysis=replace(analysis, length=0, winner=None, luck_adjusted=2.5))
+    session = replace(session, analysis=replace(session.analysis, players=("B", "A")))
+    points = sum((game.points or 0) * (1 if game.winner == 1 else -1) for game in analysis.games if game.winner)
+    with Register() as register:
+        summary = new_summary(register)
+        for match in (won, session):
+            summary.add(match, "x")
+        found = {one.figures.name: one.without_luck for one in summary.finish().players()}
+    assert found["A"] == WithoutLuck(1, 1, 0.3, 1, -points, -2.5)
+    assert found["B"] == WithoutLuck(1, 0, 0.7, 1, points, 2.5)
+
+
 # --- charts ----------------------------------------------------------------------------------------------------------
 
 
@@ -161,6 +212,31 @@ def test_higher_values_stand_higher_and_errors_are_whiskers() -> None:
     assert chart.count("whisker") == 1
     assert "<title>three</title>" in chart
     assert line_chart([], "t") == ""
+
+
+def test_charts_are_told_to_those_who_can_not_see_them() -> None:
+    assert "<title>t</title><desc>a: 2; b: 1</desc>" in bar_chart([Bar("a", 2.0, "2"), Bar("b", 1.0, "1")], "t")
+    points = [Point(1.0, title="one"), Point(2.0, title="two")]
+    assert "<title>t</title><desc>one; two</desc>" in line_chart([Line("x", points)], "t")
+    assert "<desc>in words</desc>" in line_chart([Line("x", points)], "t", told="in words")
+
+
+@pytest.mark.parametrize("language", Language)
+def test_the_luck_of_a_player_is_a_line_with_rings_where_a_match_was_lost(
+    matches: list[AnalysedMatch], language: Language
+) -> None:
+    results = [(1, 0.2), (2, 0.6), (2, None)]
+    with Register() as register:
+        summary = new_summary(register)
+        for winner, adjusted in results:
+            told = replace(matches[0].analysis, length=5, winner=winner, luck_adjusted=adjusted, players=("A", "B"))
+            summary.add(replace(matches[0], analysis=told), "x")
+        page = archive_page.archive_page(summary.finish(), language, EVERY_MATCH)
+    words = Words(language)
+    charts = re.findall(rf'<svg class="chart"[^>]*aria-label="{re.escape(words("luck_trend"))}".*?</svg>', page)
+    assert [(chart.count("<circle"), chart.count("hollow")) for chart in charts] in ([(3, 2), (3, 1)], [(3, 1), (3, 2)])
+    assert all(words("lost_match") in chart and words("won") in chart for chart in charts)
+    assert words("won_without_luck", won=1, matches=2, adjusted=words.number(0.8, 1)) in page
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------
