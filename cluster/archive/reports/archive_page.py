@@ -13,6 +13,7 @@ from cluster.archive.reports.opening_cards import book_card, books_html, first_p
 from cluster.archive.reports.page import (
     conditions_html,
     decision_html,
+    figures_pr,
     frame,
     page,
     pr_text,
@@ -85,7 +86,7 @@ def _players(listed: Sequence[ArchivePlayer], count: int, words: Words) -> str:
         rows.append(
             (
                 f'<a href="#p{number}">{name}</a>' if number < PLAYERS_IN_FULL else name,
-                "–" if one.pr is None else _own_pr(player, words),
+                figures_pr(one, words, "<b>{}</b>"),
                 words.count(one.decisions),
                 words.count(player.matches),
                 f"{words.count(player.won)} / {words.count(player.lost)}",
@@ -98,12 +99,6 @@ def _players(listed: Sequence[ArchivePlayer], count: int, words: Words) -> str:
     left = count - len(listed)
     more = f"<p class=soft>{words('more_players', count=left)}</p>" if left > 0 else ""
     return table(heads, rows, kind="names") + more
-
-
-def _own_pr(player: ArchivePlayer, words: Words) -> str:
-    one = player.figures
-    error = "" if one.se is None else f" <small>± {words.number(one.se)}</small>"
-    return f"<b>{words.number(one.pr or 0.0)}</b>{error}"
 
 
 def _player(number: int, player: ArchivePlayer, words: Words) -> str:

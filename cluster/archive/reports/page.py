@@ -17,6 +17,7 @@ from cluster.archive.results import (
     DecisionResult,
     GroupFigures,
     PlayCandidate,
+    PlayerFigures,
 )
 from cluster.book.schemas import Standing
 from engine.analysis.language import percent
@@ -131,6 +132,14 @@ def pr_text(group: GroupFigures | None, words: Words) -> str:
         return "–"
     error = "" if group.se is None else f" <small>± {words.number(group.se)}</small>"
     return f"{words.number(group.pr)}{error}"
+
+
+def figures_pr(figures: PlayerFigures, words: Words, frame: str = "{}") -> str:
+    """The same of a player; `frame`: HTML around the number."""
+    if figures.pr is None:
+        return "–"
+    error = "" if figures.se is None else f" <small>± {words.number(figures.se)}</small>"
+    return f"{frame.format(words.number(figures.pr))}{error}"
 
 
 def conditions_html(conditions: ConditionsShown, levels: dict[str, int], words: Words) -> str:
