@@ -35,6 +35,15 @@ HEADINGS = {
     "match to": (("5 point match", "Match to 5 points"),),
     "match length": (("5 point match", "Match length: 5"),),
     "said twice": (("5 point match", "5 point match\n Match length: 5"),),
+    "score first": (
+        (" Game 1\n Fox : 0                              Crow : 0\n", " Fox : 0       Crow : 0\n Game 1\n"),
+        (" Game 2\n Fox : 0                              Crow : 1\n", " Fox : 0       Crow : 1\n Game 2\n"),
+    ),
+    "no headings": ((" Game 1\n", ""), (" Game 2\n", "")),
+    "the same score again": (("  2) 66", " Fox : 0                              Crow : 1\n  2) 66"),),
+    "the last score": (("Wins 2 points\n", "Wins 2 points\n\n Fox : 2                              Crow : 1\n"),),
+    "remark on a game": (("Wins 1 point\n", "Wins 1 point\n Game 1 won by Crow\n"),),
+    "end of a DOS file": (("Wins 2 points\n", "Wins 2 points\n\x1a"),),
     "who won the match": (("Wins 2 points\n", "Wins 2 points\nMatch won by Crow\n"),),
 }
 CELLS = {
@@ -71,8 +80,8 @@ def changed(replacements: tuple[tuple[str, str], ...]) -> str:
     return text
 
 
-def games_of(text: str) -> list[GameRecord]:
-    record = read_record(text.encode())
+def games_of(text: str, encoding: str = "utf-8") -> list[GameRecord]:
+    record = read_record(text.encode(encoding))
     assert (record.match.length, record.players) == (5, ("Fox", "Crow"))
     return list(record.games)
 
@@ -85,6 +94,10 @@ def test_headings_differ_and_the_match_is_the_same(name: str) -> None:
 @pytest.mark.parametrize("name", CELLS)
 def test_cells_differ_and_the_match_is_the_same(name: str) -> None:
     assert games_of(changed(CELLS[name])) == games_of(TEXT)
+
+
+def test_utf_16_needs_no_mark() -> None:
+    assert games_of(TEXT, "utf-16-le") == games_of(TEXT, "utf-16") == games_of(TEXT)
 
 
 def test_the_text_they_are_compared_with_is_read_in_full() -> None:

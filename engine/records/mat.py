@@ -112,14 +112,22 @@ def read_mat(text: str, encoding: str = "") -> MatchRecord:
                 break
             length = told or 0
         elif game is not None:
-            if not (games and games[-1].number == int(game[1]) and games[-1].rows):  # a remark on the game that ends
-                games.append(_Text(int(game[1])))
+            _begin_game(int(game[1]), games)
         elif line.strip():
             _add_line(line, games, notes)
     games = [game for game in games if game.rows or not game.by_score]
     if not any(game.rows for game in games) and length is None:
         raise InputError("match text", text.strip()[:60], "games with numbered rows")
     return build(_assemble(headers, comments, games, length, notes, encoding))
+
+
+def _begin_game(number: int, games: list[_Text]) -> None:
+    """A heading of a game: of a new one, of one whose score stood above it, or a remark on the one that ends."""
+    if games and games[-1].number is None and not games[-1].rows:
+        games[-1].number = number
+        games[-1].by_score = False
+    elif not (games and games[-1].number == number and games[-1].rows):
+        games.append(_Text(number))
 
 
 def _score(line: str) -> re.Match[str] | None:
@@ -135,12 +143,13 @@ def _add_line(line: str, games: list[_Text], notes: list[Note]) -> None:
         games.append(_Text())
     game = games[-1]
     score = None if is_numbered(line) else _score(line.expandtabs(8))
-    if score is not None and game.rows and game.names == (score[1], score[3]):
+    points = None if score is None else (int(score[2]), int(score[4]))
+    if score is not None and game.rows and game.names == (score[1], score[3]) and game.score != points:
         game = _Text(by_score=True)
         games.append(game)
     if score is not None and not game.rows and not game.names:
         game.names, game.second_name = (score[1], score[3]), score.start(3)
-        game.score = (int(score[2]), int(score[4]))
+        game.score = points
         return
     row = read_row(line, game.offered)
     if row.cells:
