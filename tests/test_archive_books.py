@@ -147,6 +147,7 @@ def collected() -> Openings:
     for one in (
         said("24/14", Standing.BEST, 0.0),
         said("24/18 13/9", Standing.PLAYABLE, 0.004),
+        said("24/15", Standing.OPEN, 0.01),
         said("24/20 13/7", Standing.BEATEN, 0.05, same_stakes=False),
         said("24/20 13/7", Standing.BEATEN, 0.05),
         said("8/2* 6/2", None, None),
@@ -161,9 +162,9 @@ def test_the_book_counts_its_best_what_is_as_good_and_what_it_does_not_list() ->
     assert found.first is None, "a first play of which no book says anything"
     assert found.replies is not None
     count = found.replies
-    assert (count.plays, count.best, count.playable, count.unlisted) == (5, 1, 1, 1)
-    assert count.loss == pytest.approx(0.104, abs=1e-5)
-    assert count.pr == pytest.approx(500 * 0.104 / 4, abs=1e-2), "of those that it lists"
+    assert (count.plays, count.best, count.playable, count.open, count.unlisted) == (6, 1, 1, 1, 1)
+    assert count.loss == pytest.approx(0.114, abs=1e-5)
+    assert count.pr == pytest.approx(500 * 0.114 / 5, abs=1e-2), "of those that it lists"
     assert [(one.turn, one.dice, one.count) for one in found.rolls] == [(2, (6, 4), count)]
     assert [(one.play, one.times, one.loss) for one in found.slips] == [
         ("24/20 13/7", 2, 0.05),

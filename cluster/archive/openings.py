@@ -75,6 +75,8 @@ class BookCount:
     """The book's best play."""
     playable: int
     """Others that surely lose next to nothing, says the book."""
+    open: int
+    """Others of which its trials can't say that they are worse."""
     unlisted: int
     """Plays that the book doesn't list: its search put them too far behind. Their loss is not counted below."""
     loss: float
@@ -151,12 +153,14 @@ class _Tally:
     plays: int = 0
     best: int = 0
     playable: int = 0
+    open: int = 0
     listed: LossTally = field(default_factory=LossTally)
 
     def add(self, opinion: BookOpinion) -> None:
         self.plays += 1
         self.best += opinion.standing is Standing.BEST
         self.playable += opinion.standing is Standing.PLAYABLE
+        self.open += opinion.standing is Standing.OPEN
         if opinion.loss is not None:
             self.listed += LossTally.of(opinion.loss)
 
@@ -166,6 +170,7 @@ class _Tally:
             plays=self.plays,
             best=self.best,
             playable=self.playable,
+            open=self.open,
             unlisted=self.plays - self.listed.decisions,
             loss=round(self.listed.points, 6),
             pr=None if rating is None else round(rating.pr, 4),
@@ -185,7 +190,7 @@ class _ByBook:
     def add(self, one: OpeningDecision, opinion: BookOpinion) -> None:
         self.rolls.setdefault((one.turn, one.dice), _Tally()).add(opinion)
         self.other_stakes += not opinion.same_stakes
-        if opinion.standing not in (Standing.BEST, Standing.PLAYABLE):
+        if opinion.standing in (Standing.BEATEN, None):
             times, _ = self.slips.get((opinion.line, one.done), (0, opinion))
             self.slips[opinion.line, one.done] = (times + 1, opinion)
 
@@ -195,8 +200,9 @@ class _ByBook:
             if not some:
                 return None
             listed = sum((tally.listed for tally in some), LossTally())
-            plays, best = sum(tally.plays for tally in some), sum(tally.best for tally in some)
-            return _Tally(plays, best, sum(tally.playable for tally in some), listed).count()
+            counts = [(tally.plays, tally.best, tally.playable, tally.open) for tally in some]
+            plays, best, playable, undecided = (sum(column) for column in zip(*counts, strict=True))
+            return _Tally(plays, best, playable, undecided, listed).count()
 
         later = {turn for turn, _ in self.rolls if turn > REPLY}
         slips = sorted(self.slips.items(), key=lambda item: (-item[1][0] * (item[1][1].loss or 0.0), item[0]))

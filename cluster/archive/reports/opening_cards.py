@@ -44,7 +44,15 @@ def book_card(figures: BookFigures, words: Words) -> str:
     """All plays that a book knows, by its own values: first plays, replies, rolls one by one, the worst plays."""
     counts = (("first_plays", figures.first), ("replies", figures.replies), ("later_plays", figures.later))
     rows = [(words(key), *_times(count, words), _pr(count, words)) for key, count in counts if count is not None]
-    heads = ("", words("times"), words("book_best"), words("book_playable"), words("book_unlisted"), "PR")
+    heads = (
+        "",
+        words("times"),
+        words("book_best"),
+        words("book_playable"),
+        words("book_open"),
+        words("book_unlisted"),
+        "PR",
+    )
     totals = table(heads, rows)
     note = words("book_values", book=escape(figures.book))
     if figures.other_stakes:
@@ -85,7 +93,8 @@ def _slips(figures: BookFigures, words: Words) -> str:
 
 
 def _times(count: BookCount, words: Words) -> tuple[str, ...]:
-    return words.count(count.plays), words.count(count.best), words.count(count.playable), words.count(count.unlisted)
+    numbers = (count.plays, count.best, count.playable, count.open, count.unlisted)
+    return tuple(words.count(number) for number in numbers)
 
 
 def _pr(count: BookCount, words: Words) -> str:

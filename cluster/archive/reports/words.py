@@ -183,6 +183,7 @@ _TEXTS: Mapping[str, Text] = {
     "book_loss": text("By the book", "Según el libro", "Segundo o livro"),
     "book_best": text("Book's best", "Mejor del libro", "Melhor do livro"),
     "book_playable": text("As good", "Igual de buenas", "Igualmente boas"),
+    "book_open": text("Undecided", "Sin decidir", "Por decidir"),
     "book_unlisted": text("Not listed", "No figura", "Não consta"),
     "book_slips": text("What the book would not play", "Lo que el libro no jugaría", "O que o livro não jogaria"),
     "line": text("Line", "Línea", "Linha"),
