@@ -6,20 +6,15 @@ trial.
 
 from __future__ import annotations
 
-import logging
-import os
-import socket
 import time
-import uuid
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 
 from pydantic import ValidationError
 
 from cluster import planner
-from cluster.abandoned import fail_abandoned_jobs
 from cluster.executor import Executor
+from cluster.local_job import LocalJob
 from cluster.planner import RolloutQuestion
 from cluster.results import TallyOf
 from cluster.rollout_progress import Progress
@@ -31,17 +26,13 @@ from cluster.schemas import (
     RolloutResult,
     Timing,
 )
-from cluster.store import JobKind, JobRecord, JobState, Store, TrialRange
+from cluster.store import JobKind, Store, TrialRange
 from cluster.versions import versions
-from engine.errors import GammonfarmError
 from engine.evaluator import Nets
 from engine.rollout import RESULT_VERSION, TrialRows
 from engine.tally import Tally
 from workers.rollout import rollout_workers
 from workers.tasks import RolloutTask
-
-log = logging.getLogger(__name__)
-
 
 OnProgress = Callable[[Progress], None]
 
@@ -53,17 +44,8 @@ class RolloutRun:
         self._question = question
         self._nets = nets
         self._store = store
-        now = time.time()
-        self._job = JobRecord(
-            id=uuid.uuid4().hex[:12],
-            kind=JobKind.ROLLOUT,
-            state=JobState.RUNNING,
-            request=request.model_dump_json(),
-            created=now,
-            updated=now,
-            blocks_total=len(planner.blocks_of(question)),
-            owner=f"{socket.gethostname()}/{os.getpid()}",
-        )
+        blocks = len(planner.blocks_of(question))
+        self._job = LocalJob(store, JobKind.ROLLOUT, request.model_dump_json(), blocks)
 
     def run(
         self,
@@ -80,26 +62,9 @@ class RolloutRun:
                 the answer; then all of them are read, also where the answer is known.
         """
         started = time.perf_counter()
-        fail_abandoned_jobs(self._store)
-        self._store.put_job(self._job)
-        try:
+        with self._job:
             report = None if on_trials else self._known_answer(on_progress, started)
-            report = report or self._answer(executor_for, on_progress, on_trials, started)
-        except Exception as error:
-            self._finish(JobState.FAILED, str(error) if isinstance(error, GammonfarmError) else repr(error))
-            raise
-        except BaseException:  # Ctrl-C, or the exit that SIGTERM asks for
-            self._finish(JobState.CANCELLED, "interrupted")
-            raise
-        self._finish(JobState.DONE, "")
-        return report
-
-    def _finish(self, state: JobState, message: str) -> None:
-        try:
-            self._store.put_job(replace(self._job, state=state, message=message, updated=time.time()))
-        except GammonfarmError as error:
-            # The error that ends the job is the one to report; this one would only hide it.
-            log.warning("job %s could not be marked %s: %s", self._job.id, state, error)
+            return report or self._answer(executor_for, on_progress, on_trials, started)
 
     def _known_answer(self, on_progress: OnProgress, started: float) -> RolloutReport | None:
         """The answer, if the same question has been answered before."""
@@ -136,7 +101,7 @@ class RolloutRun:
                     self._keep(task, completed.output.rows, steps)
                     steps.advance(computed=task.count * len(task.candidates))
                     progress = steps.progress()
-                    self._job = replace(self._job, blocks_done=progress.blocks_done, updated=time.time())
+                    self._job.advance(progress.blocks_done)
                     on_progress(progress)
                     if steps.finished:
                         break

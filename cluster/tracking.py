@@ -1,6 +1,8 @@
-"""What a rollout, a deep analysis or a match leaves in MLflow."""
+"""What a rollout, a deep analysis, a match or the analysis of an archive leaves in MLflow."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from cluster.deep.planner import DeepQuestion
 from cluster.deep.schemas import DeepReport
@@ -9,12 +11,18 @@ from cluster.match_schemas import MatchReport
 from cluster.planner import RolloutQuestion
 from cluster.schemas import RolloutReport, RolloutRequest
 from cluster.settings import Settings
+from cluster.versions import versions
 from training.tracking import TrackedRun, start_run
 from workers.tasks import GnubgOpponent
+
+if TYPE_CHECKING:  # what writes reports is heavy, and rollouts need none of it
+    from cluster.archive.schemas import AnalyseReport
+    from cluster.archive.session import AnalysisRequest
 
 EXPERIMENT = "gammonfarm rollouts"
 DEEP_EXPERIMENT = "gammonfarm deep analyses"
 MATCH_EXPERIMENT = "gammonfarm matches"
+ARCHIVE_EXPERIMENT = "gammonfarm archives"
 
 
 class TrackedRollout:
@@ -137,3 +145,47 @@ def track_match(settings: Settings, question: MatchQuestion) -> TrackedMatch:
         "looks": question.test.looks,
     }
     return TrackedMatch(start_run(settings.tracking_uri, MATCH_EXPERIMENT, question.series[:12], params))
+
+
+class TrackedAnalysis:
+    """The record of one analysis of an archive under way."""
+
+    def __init__(self, run: TrackedRun) -> None:
+        self._run = run
+
+    def finished(self, report: AnalyseReport) -> str | None:
+        """Record what was done; returns the run's id."""
+        numbers = {
+            "matches": report.matches,
+            "games": report.games,
+            "players": len(report.players) + report.more_players,
+            "decisions": report.decisions,
+            "decisions_per_second": report.decisions / max(report.seconds, 1e-9),
+            "pr": report.pr,
+            "se": report.se,
+            "unreadable": report.unreadable,
+            "copies": report.copies,
+            "seconds": report.seconds,
+        }
+        for line in report.values:
+            numbers |= {f"computed_{line.level}": line.computed, f"from_cache_{line.level}": line.from_cache}
+        self._run.metrics({name: value for name, value in numbers.items() if value is not None})
+        self._run.tags(
+            {
+                "job": report.job,
+                "levels": ", ".join(f"{level} {count}" for level, count in report.levels.items()),
+                "books": ", ".join(report.books) or "none",
+                **{f"version.{name}": version for name, version in versions().items()},
+            }
+        )
+        return self._run.finish()
+
+    def failed(self) -> None:
+        """Record that it did not end."""
+        self._run.finish(ok=False)
+
+
+def track_analysis(settings: Settings, request: AnalysisRequest) -> TrackedAnalysis:
+    """Begin the record of an analysis."""
+    name = f"{request.policy.name}, {len(request.files)} files"
+    return TrackedAnalysis(start_run(settings.tracking_uri, ARCHIVE_EXPERIMENT, name, request.described()))

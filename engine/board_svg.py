@@ -1,6 +1,6 @@
 """A position as SVG: stands alone, or in a page beside others.
 
-Colors are CSS variables (`--gf-...`) on the class `gammonfarm-board`, dark where the reader prefers dark; a page
+Colors are CSS variables (`--gf-...`) on the class `gammonfarm-board`, dark on screens whose reader prefers dark; a page
 may set its own. No script, no font, nothing from elsewhere.
 """
 
@@ -81,7 +81,7 @@ def _style() -> str:
     pieces = ",".join(f".gammonfarm-board .{name}" for name in ("gf-x", "gf-o", "gf-cube"))
     return (
         f":where(.gammonfarm-board){{{variables(LIGHT)}--gf-edge:{EDGE};}}"
-        f"@media (prefers-color-scheme:dark){{:where(.gammonfarm-board){{{variables(DARK)}}}}}"
+        f"@media screen and (prefers-color-scheme:dark){{:where(.gammonfarm-board){{{variables(DARK)}}}}}"
         ".gammonfarm-board{display:block;width:100%;max-width:44rem;height:auto}"
         f"{rules}{pieces}{{stroke:var(--gf-edge);stroke-width:.5}}"
         ".gammonfarm-board text{font:600 5px system-ui,sans-serif;text-anchor:middle;"

@@ -11,6 +11,7 @@ from nets import random_filter, random_net
 from records_made import played_match
 
 from cluster.archive.analysis import AnalysedMatch, ArchiveAnalysis
+from cluster.archive.books import NO_BOOKS, BookLookup
 from cluster.archive.files import Skipped, find_files
 from cluster.archive.matches import Conditions
 from cluster.archive.policy import Policy, load_policy
@@ -42,7 +43,11 @@ def write_matches(folder: Path, seeds: Sequence[int]) -> None:
 
 
 def analysis_with(
-    policy: Policy, store: Store | None = None, executor: Executor | None = None, nets: Nets | None = None
+    policy: Policy,
+    store: Store | None = None,
+    executor: Executor | None = None,
+    nets: Nets | None = None,
+    lookup: BookLookup = NO_BOOKS,
 ) -> ArchiveAnalysis:
     """An analysis that is ready to run."""
     chosen = executor or InlineExecutor()
@@ -53,6 +58,7 @@ def analysis_with(
         store or MemoryStore(),
         lambda: chosen,
         lambda *_: None,
+        lookup,
     )
 
 

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from archive_made import analysed, analysis_with, matches_of, small_nets, small_policy, write_matches
 from nets import random_net
+from pydantic import TypeAdapter
 
 from cluster.archive import evaluation
 from cluster.archive.analysis import AnalysedMatch
 from cluster.archive.files import Skipped, find_files
 from cluster.archive.matches import Conditions, Matches, bare
 from cluster.archive.policy import known_policies, load_policy
-from cluster.archive.results import DecisionKind, MatchAnalysis, from_json, level_name, to_json
+from cluster.archive.results import DecisionKind, MatchAnalysis, level_name, to_json
 from cluster.archive.work import ask
 from cluster.store import MemoryStore
 from engine.analysis.thresholds import Grade
@@ -236,7 +237,7 @@ def test_errors_are_explained_and_results_survive_json(two_ply: list[AnalysedMat
                 assert one.sentence.endswith(".")
                 assert len(one.reasons) <= 2
         document = to_json(match.analysis)
-        assert from_json(MatchAnalysis, document) == match.analysis
+        assert TypeAdapter(MatchAnalysis).validate_json(document) == match.analysis
         assert json.loads(document)["conditions"]["level"] == 2
 
 

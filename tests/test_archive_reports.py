@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import io
 import json
 import re
@@ -14,20 +15,23 @@ from pathlib import Path
 import pytest
 from archive_made import analysed, matches_of, small_nets, small_policy, write_matches
 
+from cluster.archive import output
 from cluster.archive.analysis import AnalysedMatch, conditions_shown
 from cluster.archive.files import Skipped
-from cluster.archive.habits import Played, Trend, frequent_errors, weekly_plan
+from cluster.archive.habits import Habits, Played, Trend
 from cluster.archive.matches import Conditions
-from cluster.archive.openings import Openings
-from cluster.archive.output import CARDS, CSV, DOCUMENT, PAGE, PARQUET, Output, open_output, report_name
+from cluster.archive.openings import OpeningDecision, Openings, opening_decision
+from cluster.archive.output import CARDS, CSV, DOCUMENT, EVERY_MATCH, PAGE, PARQUET, open_output, report_name
+from cluster.archive.register import MatchRow, Register, SeatRow
+from cluster.archive.reports import archive_page
 from cluster.archive.reports.charts import Bar, Line, Point, bar_chart, line_chart
 from cluster.archive.reports.decision_table import COLUMNS, CsvTable, rows_of
 from cluster.archive.reports.match_page import match_page
 from cluster.archive.reports.parquet import read_boards, read_rows
 from cluster.archive.reports.words import Words
-from cluster.archive.results import DecisionKind, from_json
+from cluster.archive.results import BookOpinion, DecisionKind
 from cluster.archive.similar import INDEX, find_similar
-from cluster.archive.summary import WORST_SHOWN, ArchiveSummary, Summary
+from cluster.archive.summary import TREND_POINTS, WORST_SHOWN, Summary, TrendPoint, WithoutLuck
 from engine.analysis.language import Language
 from engine.analysis.rating import LossTally
 from engine.analysis.thresholds import Grade
@@ -47,19 +51,19 @@ def matches(tmp_path_factory: pytest.TempPathFactory) -> list[AnalysedMatch]:
 @pytest.fixture(scope="module")
 def folder(matches: list[AnalysedMatch], tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("out") / "report"
-    with open_output(out, new_summary(), Language.SPANISH) as output:
-        fill(output, matches)
+    write(out, matches, Language.SPANISH)
     return out
 
 
-def new_summary() -> Summary:
-    return Summary(conditions_shown(Conditions(small_nets()), small_policy(level=1)))
+def new_summary(register: Register) -> Summary:
+    return Summary(conditions_shown(Conditions(small_nets()), small_policy(level=1)), register)
 
 
-def fill(output: Output, matches: list[AnalysedMatch]) -> ArchiveSummary:
-    for match in matches:
-        output.add(match)
-    return output.finish()
+def write(out: Path, matches: list[AnalysedMatch], language: Language = Language.ENGLISH) -> None:
+    with Register() as register, open_output(out, new_summary(register), language) as writing:
+        for match in matches:
+            writing.add(match)
+        writing.finish()
 
 
 def wrong(matches: list[AnalysedMatch], *grades: Grade) -> int:
@@ -107,35 +111,88 @@ def test_names_of_players_are_no_html(matches: list[AnalysedMatch]) -> None:
 
 def test_the_folder_links_every_match_and_its_documents_can_be_read(folder: Path, matches: list[AnalysedMatch]) -> None:
     page = (folder / PAGE).read_text(encoding="utf-8")
-    summary = from_json(ArchiveSummary, (folder / DOCUMENT).read_bytes())
-    assert len(summary.matches) == len(matches)
-    for row, match in zip(summary.matches, matches, strict=True):
-        assert f'href="{row.report}.html"' in page
-        assert (folder / f"{row.report}.html").is_file()
-        assert row.report.endswith(report_name(match.analysis))
-        kept = json.loads((folder / f"{row.report}.json").read_bytes())
+    summary = json.loads((folder / DOCUMENT).read_bytes())
+    assert len(summary["matches"]) == len(matches)
+    for row, match in zip(summary["matches"], matches, strict=True):
+        report = row["report"]
+        assert f'href="{report}.html"' in page
+        assert (folder / f"{report}.html").is_file()
+        assert report.endswith(report_name(match.analysis))
+        kept = json.loads((folder / f"{report}.json").read_bytes())
         assert kept["digest"] == match.analysis.digest
     assert not list(folder.rglob("*.partial"))
-    assert len(summary.worst) == min(WORST_SHOWN, wrong(matches, Grade.ERROR, Grade.BLUNDER))
-    losses = [one.decision.loss or 0.0 for one in summary.worst]
+    assert len(summary["worst"]) == min(WORST_SHOWN, wrong(matches, Grade.ERROR, Grade.BLUNDER))
+    losses = [one["decision"]["loss"] for one in summary["worst"]]
     assert losses == sorted(losses, reverse=True)
 
 
 def test_a_summary_adds_its_matches_up(matches: list[AnalysedMatch]) -> None:
-    summary = new_summary()
+    with Register() as register:
+        summary = new_summary(register)
+        for match in matches:
+            summary.add(match, "x")
+        summary.skip(Skipped("rotten.mat", "why"))
+        found = summary.finish()
+        players = list(found.players())
+        assert [one.file for one in register.every_skipped()] == ["rotten.mat"]
+        assert list(found.players(1)) == players[:1]
+    assert found.facts.decisions == sum(one.figures.decisions for one in players) == sum(found.facts.levels.values())
+    assert {one.figures.name for one in players} == {"Fox", "Ümit"}
+    assert all(len(one.trend) == len(matches) for one in players)
+    assert all((one.figures.strength is None) == (one.figures.decisions < 20) for one in players)
+    with Register() as register:
+        backwards = new_summary(register)
+        for match in reversed(matches):
+            backwards.add(match, "x")
+        assert [one.figures for one in backwards.finish().players()] == [one.figures for one in players]
+
+
+def test_what_is_kept_of_a_match_lies_on_disk(matches: list[AnalysedMatch]) -> None:
+    def in_memory() -> int:
+        gc.collect()
+        return sum(type(one) in (MatchRow, SeatRow, TrendPoint, OpeningDecision) for one in gc.get_objects())
+
+    with Register() as register:
+        before, summary = in_memory(), new_summary(register)
+        for number in range(150):
+            summary.add(matches[number % len(matches)], f"m{number}")
+        assert in_memory() == before
+        found = summary.finish()
+        assert sum(1 for _ in register.every_match()) == register.matches == 150
+        for player in found.players():
+            assert player.matches == sum(point.matches for point in player.trend) == 150
+            assert len(player.trend) <= TREND_POINTS
+            assert player.figures.luck == pytest.approx(sum(point.luck for point in player.trend), abs=1e-3)
+
+
+def test_an_archive_with_many_matches_gets_a_page_of_its_own_for_them(
+    matches: list[AnalysedMatch], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive_page, "MATCHES_LISTED", 1)
+    monkeypatch.setattr(output, "MATCHES_LISTED", 1)
+    write(tmp_path, matches)
+    first, every = ((tmp_path / name).read_text(encoding="utf-8") for name in (PAGE, EVERY_MATCH))
+    assert f'href="{EVERY_MATCH}"' in first
     for match in matches:
-        summary.add(match, "x")
-    summary.skip(Skipped("rotten.mat", "why"))
-    found = summary.finish()
-    assert found.decisions == sum(one.figures.decisions for one in found.players) == sum(found.levels.values())
-    assert {one.figures.name for one in found.players} == {"Fox", "Ümit"}
-    assert all(len(one.trend) == len(matches) for one in found.players)
-    assert [one.file for one in found.skipped] == ["rotten.mat"]
-    assert all((one.figures.strength is None) == (one.figures.decisions < 20) for one in found.players)
-    backwards = new_summary()
-    for match in reversed(matches):
-        backwards.add(match, "x")
-    assert [one.figures for one in backwards.finish().players] == [one.figures for one in found.players]
+        assert f"{report_name(match.analysis)}.html" in every
+    monkeypatch.undo()
+    write(tmp_path, matches[:1])
+    assert not (tmp_path / EVERY_MATCH).exists(), "that of the earlier archive is gone"
+
+
+def test_results_stand_beside_those_without_luck(matches: list[AnalysedMatch]) -> None:
+    analysis = matches[0].analysis
+    won = replace(matches[0], analysis=replace(analysis, length=5, winner=1, luck_adjusted=0.3, players=("A", "B")))
+    session = replace(matches[0], analysis=replace(analysis, length=0, winner=None, luck_adjusted=2.5))
+    session = replace(session, analysis=replace(session.analysis, players=("B", "A")))
+    points = sum((game.points or 0) * (1 if game.winner == 1 else -1) for game in analysis.games if game.winner)
+    with Register() as register:
+        summary = new_summary(register)
+        for match in (won, session):
+            summary.add(match, "x")
+        found = {one.figures.name: one.without_luck for one in summary.finish().players()}
+    assert found["A"] == WithoutLuck(1, 1, 0.3, 1, -points, -2.5)
+    assert found["B"] == WithoutLuck(1, 0, 0.7, 1, points, 2.5)
 
 
 # --- charts ----------------------------------------------------------------------------------------------------------
@@ -155,6 +212,31 @@ def test_higher_values_stand_higher_and_errors_are_whiskers() -> None:
     assert chart.count("whisker") == 1
     assert "<title>three</title>" in chart
     assert line_chart([], "t") == ""
+
+
+def test_charts_are_told_to_those_who_can_not_see_them() -> None:
+    assert "<title>t</title><desc>a: 2; b: 1</desc>" in bar_chart([Bar("a", 2.0, "2"), Bar("b", 1.0, "1")], "t")
+    points = [Point(1.0, title="one"), Point(2.0, title="two")]
+    assert "<title>t</title><desc>one; two</desc>" in line_chart([Line("x", points)], "t")
+    assert "<desc>in words</desc>" in line_chart([Line("x", points)], "t", told="in words")
+
+
+@pytest.mark.parametrize("language", Language)
+def test_the_luck_of_a_player_is_a_line_with_rings_where_a_match_was_lost(
+    matches: list[AnalysedMatch], language: Language
+) -> None:
+    results = [(1, 0.2), (2, 0.6), (2, None)]
+    with Register() as register:
+        summary = new_summary(register)
+        for winner, adjusted in results:
+            told = replace(matches[0].analysis, length=5, winner=winner, luck_adjusted=adjusted, players=("A", "B"))
+            summary.add(replace(matches[0], analysis=told), "x")
+        page = archive_page.archive_page(summary.finish(), language, EVERY_MATCH)
+    words = Words(language)
+    charts = re.findall(rf'<svg class="chart"[^>]*aria-label="{re.escape(words("luck_trend"))}".*?</svg>', page)
+    assert [(chart.count("<circle"), chart.count("hollow")) for chart in charts] in ([(3, 2), (3, 1)], [(3, 1), (3, 2)])
+    assert all(words("lost_match") in chart and words("won") in chart for chart in charts)
+    assert words("won_without_luck", won=1, matches=2, adjusted=words.number(0.8, 1)) in page
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------
@@ -203,8 +285,7 @@ def test_flash_cards_are_the_blunders_and_keep_their_names(
     found = notes(folder / CARDS)
     assert len(found) == wrong(matches, Grade.BLUNDER) > 10
     assert all("<svg" in fields and "XGID=" in fields for _, fields in found)
-    with open_output(tmp_path / "again", new_summary(), Language.ENGLISH) as output:
-        fill(output, matches)
+    write(tmp_path / "again", matches)
     assert [guid for guid, _ in notes(tmp_path / "again" / CARDS)] == [guid for guid, _ in found]
 
 
@@ -218,6 +299,13 @@ def tally(decisions: int, errors: int, loss: float = 0.05) -> LossTally:
     return total
 
 
+def habits(matches: list[Played]) -> Habits:
+    collected = Habits()
+    for match in matches:
+        collected.add(match)
+    return collected
+
+
 def test_the_most_frequent_errors_are_three_areas_with_enough_decisions() -> None:
     areas = {
         "race": tally(20, 5),
@@ -226,7 +314,7 @@ def test_the_most_frequent_errors_are_three_areas_with_enough_decisions() -> Non
         "mixed": tally(40, 2),
         "cube": tally(25, 3),
     }
-    found = frequent_errors([Played(3, areas)])
+    found = habits([Played(3, areas)]).frequent_errors()
     assert [(one.area, one.errors, one.decisions) for one in found] == [
         ("blitz", 9, 30),
         ("race", 5, 20),
@@ -240,9 +328,13 @@ def test_the_last_ten_games_are_compared_with_those_before() -> None:
         return Played(games, {"race": tally(20, errors)})
 
     earlier, newer = [played(7, 8)], [played(4, 2), played(6, 2)]
-    assert frequent_errors(earlier + newer)[0].trend is Trend.IMPROVING
-    assert frequent_errors([played(7, 2), played(5, 8), played(5, 8)])[0].trend is Trend.WORSENING
-    assert frequent_errors([played(9, 4), played(10, 4)])[0].trend is Trend.STEADY
+
+    def trend(*matches: Played) -> Trend | None:
+        return habits(list(matches)).frequent_errors()[0].trend
+
+    assert trend(*earlier, *newer) is Trend.IMPROVING
+    assert trend(played(7, 2), played(5, 8), played(5, 8)) is Trend.WORSENING
+    assert trend(played(9, 4), played(10, 4)) is Trend.STEADY
 
 
 def test_the_plan_takes_the_two_worst_areas_with_forty_decisions() -> None:
@@ -253,38 +345,44 @@ def test_the_plan_takes_the_two_worst_areas_with_forty_decisions() -> None:
         "mixed": tally(45, 9),
         "cube": tally(90, 0),
     }
-    plan = weekly_plan([Played(1, areas)])
+    plan = habits([Played(1, areas)]).weekly_plan()
     assert [one.area for one in plan] == ["blitz", "mixed"]
     assert plan[0].pr == pytest.approx(500 * 20 * 0.05 / 50, abs=1e-3)
-    assert weekly_plan([]) == ()
+    assert habits([]).weekly_plan() == ()
 
 
-class _Book:
-    def best_play(self, xgid: str) -> str | None:
-        return "8/5 6/5" if ":31:" in xgid else None
+OPENING = "XGID=-b----E-C---eE---c-e----B-:0:0:1:{}:0:0:0:0:10"
 
 
-def test_openings_count_first_plays_by_roll_and_ask_the_book(matches: list[AnalysedMatch]) -> None:
-    play = next(
-        d for m in matches for d in m.analysis.decisions if d.kind is DecisionKind.PLAY and d.turn == 1 and d.counts
-    )
+def opened(match: AnalysedMatch, roll: str, done: str, loss: float, book: BookOpinion | None = None) -> OpeningDecision:
+    """A first play as an archive keeps it."""
+    play = next(d for d in match.analysis.decisions if d.kind is DecisionKind.PLAY and d.turn == 1 and d.counts)
+    dice = (int(roll[0]), int(roll[1]))
+    decision = replace(play, xgid=OPENING.format(roll), dice=dice, done=done, loss=loss, best="8/5 6/5", book=book)
+    kept = opening_decision(decision, "international")
+    assert kept is not None
+    return kept
+
+
+def test_openings_count_first_plays_by_roll(matches: list[AnalysedMatch]) -> None:
     collected = Openings()
-    opening = "XGID=-b----E-C---eE---c-e----B-:0:0:1:{}:0:0:0:0:10"
-    for done, loss in (("8/5 6/5", 0.0), ("8/5 6/5", 0.0), ("13/9", 0.06)):
-        collected.add(replace(play, xgid=opening.format("31"), dice=(3, 1), done=done, loss=loss, best="8/5 6/5"))
-    collected.add(replace(play, xgid=opening.format("42"), dice=(4, 2), done="8/4 6/4", loss=0.0, best="8/4 6/4"))
-    collected.add(replace(play, turn=2, loss=0.04))
-    collected.add(replace(play, turn=7))
-    collected.add(replace(play, xgid="XGID=" + "-" * 12 + "A" + "-" * 12 + "a:0:0:1:31:0:0:0:0:10"))
-    found = collected.figures(_Book())
+    first = opened(matches[0], "31", "8/5 6/5", 0.0)
+    for one in (first, first, replace(first, done="13/9", loss=0.06), opened(matches[0], "42", "8/4 6/4", 0.0)):
+        collected.add(one)
+    collected.add(replace(first, turn=2, usual=False, loss=0.04))
+    found = collected.figures()
     assert (found.first_plays, found.replies, found.replies_pr) == (4, 1, pytest.approx(20.0, abs=1e-3))
     assert [roll.dice for roll in found.rolls] == [(4, 2), (3, 1)]
-    assert [(one.play, one.times, one.book) for one in found.rolls[1].plays] == [
-        ("8/5 6/5", 2, True),
-        ("13/9", 1, False),
-    ]
-    assert found.rolls[1].plays[1].loss == pytest.approx(0.06)
-    assert found.rolls[0].plays[0].book is None
+    plays = [(one.play, one.times, one.loss, one.book_asked) for one in found.rolls[1].plays]
+    assert plays == [("8/5 6/5", 2, 0.0, False), ("13/9", 1, pytest.approx(0.06), False)]
+    assert found.books == ()
+
+
+def test_only_plays_of_openings_are_kept(matches: list[AnalysedMatch]) -> None:
+    later = next(d for d in matches[0].analysis.decisions if d.kind is DecisionKind.PLAY and d.turn == 7)
+    elsewhere = replace(later, turn=1, xgid="XGID=" + "-" * 12 + "A" + "-" * 12 + "a:0:0:1:31:0:0:0:0:10")
+    assert opening_decision(later, "international") is None
+    assert opening_decision(elsewhere, "international") is None
 
 
 # --- similar positions -----------------------------------------------------------------------------------------------

@@ -6,27 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nets import random_filter, random_net
-from strategies import board_of
 
-from engine.analysis.luck import LuckTally, RollLuck, RollValues, cubeful_roll_values, luck_adjusted, roll_values
+from engine.analysis.luck import LuckTally, RollLuck, RollValues, luck_adjusted, stake_of
 from engine.analysis.thresholds import LUCK_STEP
-from engine.board import START
-from engine.cubeful import CubefulEvaluator
-from engine.evaluator import Evaluator, Nets
+from engine.cube import make_question
+from engine.efficiency import load_efficiency
 from engine.kernels.network import ONE
 from engine.match import CubeOwner, MatchState
 from engine.met import load_met
 from engine.moves import ROLLS, roll_weight
 from engine.rules import INTERNATIONAL, TAVLA
-from engine.search import rank_plays
 
 VALUES = st.lists(st.integers(-3 * ONE, 3 * ONE), min_size=21, max_size=21).map(lambda v: RollValues(tuple(v)))
-
-
-@pytest.fixture(scope="module")
-def evaluator() -> Evaluator:
-    return Evaluator(Nets(random_net(1), random_filter(2)))
 
 
 @given(VALUES)
@@ -59,25 +50,13 @@ def test_a_game_that_starts_with_both_opening_dice_knows_no_doubles() -> None:
     assert values.opening_luck((3, 1), TAVLA).points == pytest.approx(1 - 3 / 36)
 
 
-def test_values_of_rolls_are_those_of_their_best_plays(evaluator: Evaluator) -> None:
-    found = roll_values(evaluator, START, INTERNATIONAL)
-    for roll in ((6, 5), (2, 2)):
-        assert found.value(roll) / ONE == rank_plays(evaluator, START, roll, INTERNATIONAL)[0].value.equity
-    assert found.stake == 1.0
-
-
-def test_with_the_cube_a_point_of_luck_is_worth_the_cube_or_its_part_of_the_match(evaluator: Evaluator) -> None:
-    board = board_of({6: 3, 5: 2}, {4: 3, 2: 2})
-    cubeful = CubefulEvaluator(evaluator, load_met("kazaross-xg2"))
+def test_with_the_cube_a_point_of_luck_is_worth_the_cube_or_its_part_of_the_match() -> None:
+    efficiency, met = load_efficiency(), load_met("kazaross-xg2")
     money = MatchState(cube_value=4, cube_owner=CubeOwner.MOVER)
     match = MatchState(length=5, score=(4, 4), crawford=False)
-    on_money, on_match = (cubeful_roll_values(cubeful, board, state) for state in (money, match))
-    assert on_money.stake == 4.0
+    assert stake_of(make_question(money, None, efficiency)) == 4.0
     # Double match point: winning and losing the game are 1 and 0, so a point of EMG is half the match.
-    assert on_match.stake == pytest.approx(0.5, abs=1e-6)
-    for roll in ROLLS[:3]:
-        best = cubeful.rank_plays(board, roll, money)[0].equity
-        assert on_money.value(roll) / ONE == pytest.approx(best, abs=1 / ONE)
+    assert stake_of(make_question(match, met, efficiency)) == pytest.approx(0.5, abs=1e-6)
 
 
 def test_tallies_of_luck_count_both_ways_and_keep_the_extremes() -> None:

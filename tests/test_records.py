@@ -24,7 +24,7 @@ from engine.records.record import (
     Problem,
     RecordFormat,
 )
-from engine.records.replay import decisions, last_table
+from engine.records.replay import decisions
 from engine.rules import INTERNATIONAL
 
 SMALL = """; [Event "Spring cup"]
@@ -258,7 +258,9 @@ def test_beavers_are_allowed_where_a_session_has_them() -> None:
     record = game_of(body, length=0)
     assert [turn.action for turn in record.games[0].turns[1:4]] == [Action.DOUBLE, Action.BEAVER, Action.TAKE]
     assert record.match.beaver
-    position = last_table(record.match, record.games[0]).position
+    *_, last = decisions(record)
+    position = last.position
+    assert last.action is None, "the record stops here"
     assert (position.match.cube_value, position.match.cube_owner) == (4, CubeOwner.MOVER)
 
 

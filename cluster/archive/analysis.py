@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from cluster.archive.books import NO_BOOKS, BookLookup
 from cluster.archive.cubes import judge_cubes
 from cluster.archive.evaluation import Advance, Count, Evaluation
 from cluster.archive.figures import player_figures
@@ -68,13 +69,15 @@ class ArchiveAnalysis:
         store: Store,
         executor_for: Callable[[], Executor],
         advance: Advance,
+        lookup: BookLookup = NO_BOOKS,
     ) -> None:
         self._matches = Matches(conditions)
         self._policy = policy
         self._language = language
         self._evaluation = Evaluation(self._matches, store, executor_for, advance, policy.every_play)
         self._rollouts = Rollouts(self._matches, policy, store, executor_for, advance)
-        self._shown = conditions_shown(conditions, policy)
+        self._lookup = lookup
+        self._shown = conditions_shown(conditions, policy, lookup)
         self.counted = Counted(values=self._evaluation.counts)
 
     def run(self, files: Sequence[FoundFile]) -> Iterator[AnalysedMatch | Skipped]:
@@ -91,7 +94,7 @@ class ArchiveAnalysis:
 
     def _window(self, window: list[MatchWork | Skipped]) -> Iterator[AnalysedMatch | Skipped]:
         works = [work for work in window if isinstance(work, MatchWork)]
-        judge = Judge(self._settle(works), self._matches, self._language)
+        judge = Judge(self._settle(works), self._matches, self._language, self._lookup.books)
         for work in window:
             yield self._match(work, judge) if isinstance(work, MatchWork) else work
 
@@ -106,6 +109,8 @@ class ArchiveAnalysis:
         if self._policy.rollout_close > 0:
             judged.update(self._rollouts.plays(judged))
             cubes.update(self._rollouts.cubes(cubes))
+        if self._lookup.books is not None and self._lookup.instead:
+            judged.update(self._lookup.books.judged(judged, self._matches))
         return Settled(judged, rolls, cubes)
 
     def _match(self, work: MatchWork, judge: Judge) -> AnalysedMatch:
@@ -192,7 +197,7 @@ def _game(record: MatchRecord, game: GameRecord, tallies: Sequence[PlayerTally])
     )
 
 
-def conditions_shown(conditions: Conditions, policy: Policy) -> ConditionsShown:
+def conditions_shown(conditions: Conditions, policy: Policy, lookup: BookLookup = NO_BOOKS) -> ConditionsShown:
     """How everything is valued, for reports."""
     return ConditionsShown(
         net=conditions.nets.digest,
@@ -203,4 +208,5 @@ def conditions_shown(conditions: Conditions, policy: Policy) -> ConditionsShown:
         efficiency=conditions.efficiency_name,
         rollout_close=policy.rollout_close,
         bearoff_checkers=conditions.bearoff_checkers,
+        from_book=lookup.instead,
     )

@@ -6,6 +6,7 @@ the project, C22.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -67,46 +68,52 @@ def areas_of(tally: PlayerTally) -> dict[str, LossTally]:
     return found | ({CUBE_AREA: tally.cube} if tally.cube.decisions else {})
 
 
-def frequent_errors(matches: Sequence[Played]) -> tuple[FrequentError, ...]:
-    """At most three areas with the most errors, of those with twenty decisions or more.
-
-    Args:
-        matches: of one player, the oldest first. The newest that together hold ten games are compared with the others.
+class Habits:
+    """Collects the matches of one player, the oldest first. The newest that together hold ten games are compared with
+    those before.
     """
-    recent, earlier = _split(matches)
-    total = _sum([earlier, recent])
-    known = [area for area, one in total.items() if one.decisions >= LEAST_DECISIONS and one.errors]
-    known.sort(key=lambda area: (-total[area].errors, -total[area].loss, area))
-    return tuple(
-        FrequentError(
-            area=area,
-            decisions=total[area].decisions,
-            errors=total[area].errors,
-            pr=_pr(total[area]),
-            trend=_trend(earlier.get(area, LossTally()), recent.get(area, LossTally())),
+
+    def __init__(self) -> None:
+        self._recent: deque[Played] = deque()
+        self._games = 0
+        """Of the recent matches."""
+        self._earlier: dict[str, LossTally] = {}
+
+    def add(self, match: Played) -> None:
+        """Take in the next match."""
+        self._recent.append(match)
+        self._games += match.games
+        while self._games - self._recent[0].games >= RECENT_GAMES:
+            first = self._recent.popleft()
+            self._games -= first.games
+            self._earlier = _sum([self._earlier, first.areas])
+
+    def frequent_errors(self) -> tuple[FrequentError, ...]:
+        """At most three areas with the most errors, of those with twenty decisions or more."""
+        earlier, recent = self._earlier, _sum([match.areas for match in self._recent])
+        total = _sum([earlier, recent])
+        known = [area for area, one in total.items() if one.decisions >= LEAST_DECISIONS and one.errors]
+        known.sort(key=lambda area: (-total[area].errors, -total[area].loss, area))
+        return tuple(
+            FrequentError(
+                area=area,
+                decisions=total[area].decisions,
+                errors=total[area].errors,
+                pr=_pr(total[area]),
+                trend=_trend(earlier.get(area, LossTally()), recent.get(area, LossTally())),
+            )
+            for area in known[:MOST_FREQUENT]
         )
-        for area in known[:MOST_FREQUENT]
-    )
 
-
-def weekly_plan(matches: Sequence[Played]) -> tuple[PlannedArea, ...]:
-    """The two areas with the highest PR, of those with forty decisions or more."""
-    total = _sum([match.areas for match in matches])
-    known = [area for area, one in total.items() if one.decisions >= LEAST_FOR_THE_PLAN and one.loss]
-    known.sort(key=lambda area: (-_pr(total[area]), area))
-    return tuple(
-        PlannedArea(area, total[area].decisions, _pr(total[area]), round(total[area].points, 4))
-        for area in known[:PLANNED_AREAS]
-    )
-
-
-def _split(matches: Sequence[Played]) -> tuple[dict[str, LossTally], dict[str, LossTally]]:
-    """(recent, earlier) sums."""
-    games, first = 0, len(matches)
-    while first and games < RECENT_GAMES:
-        first -= 1
-        games += matches[first].games
-    return _sum([match.areas for match in matches[first:]]), _sum([match.areas for match in matches[:first]])
+    def weekly_plan(self) -> tuple[PlannedArea, ...]:
+        """The two areas with the highest PR, of those with forty decisions or more."""
+        total = _sum([self._earlier, *(match.areas for match in self._recent)])
+        known = [area for area, one in total.items() if one.decisions >= LEAST_FOR_THE_PLAN and one.loss]
+        known.sort(key=lambda area: (-_pr(total[area]), area))
+        return tuple(
+            PlannedArea(area, total[area].decisions, _pr(total[area]), round(total[area].points, 4))
+            for area in known[:PLANNED_AREAS]
+        )
 
 
 def _sum(parts: Sequence[Mapping[str, LossTally]]) -> dict[str, LossTally]:

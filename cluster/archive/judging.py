@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cluster.archive.books import Books
 from cluster.archive.cubes import CubeCase, JudgedCube
 from cluster.archive.evaluation import Rolled, RolledAnswer, ValuedPlay
 from cluster.archive.matches import Matches
@@ -25,7 +26,7 @@ from engine.analysis.comparison import Candidate, Setting, reasons
 from engine.analysis.cube_errors import CubeJudgement, cube_sentence, judge_answer, judge_doubling
 from engine.analysis.explanation import play_sentence
 from engine.analysis.language import Language
-from engine.analysis.luck import RollLuck, RollValues
+from engine.analysis.luck import RollLuck, RollValues, stake_of
 from engine.analysis.rating import PlayerTally
 from engine.analysis.thresholds import THRESHOLDS, Grade, steps
 from engine.cube import CubeQuestion
@@ -68,10 +69,11 @@ class Judged:
 class Judge:
     """Turns decisions into results."""
 
-    def __init__(self, settled: Settled, matches: Matches, language: Language) -> None:
+    def __init__(self, settled: Settled, matches: Matches, language: Language, books: Books | None) -> None:
         self._settled = settled
         self._matches = matches
         self._language = language
+        self._books = books
 
     def decision(self, asked: Asked) -> Judged:
         """The verdict on one decision."""
@@ -115,6 +117,7 @@ class Judge:
             luck=None if luck is None else round(luck.points, _DIGITS),
             luck_grade=None if luck is None else THRESHOLDS.luck_grade(luck.luck),
             comment="" if one.told is None else one.told.comment,
+            book=None if self._books is None else self._books.opinion(one.turn, one.position, one.after),
         )
         return Judged(result, tally)
 
@@ -128,11 +131,9 @@ class Judge:
 
     def _roll_values(self, rolled: Rolled) -> RollValues:
         question = self._matches.question(rolled[1])
-        match = question.match
         low, high = question.single
         equities = (self._settled.rolls[rolled].rolls / POINT - low) / (high - low) * 2.0 - 1.0
-        stake = float(match.cube_value) if match.is_money else question.value(1.0) / POINT / 2.0
-        return RollValues(tuple(np.rint(equities * ONE).astype(np.int64).tolist()), stake)
+        return RollValues(tuple(np.rint(equities * ONE).astype(np.int64).tolist()), stake_of(question))
 
     def _why(
         self, position: Position, question: CubeQuestion, best: ValuedPlay, played: ValuedPlay

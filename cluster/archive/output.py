@@ -1,6 +1,7 @@
 """The folder of an analysis: pages and JSON of every match as it is finished, tables and the archive's page at the end.
 
 index.html, archive.json           the archive
+matches.html                       all its matches, where the first page has room for the latest only
 matches/NAME.html, NAME.json       each match
 decisions.csv, decisions.parquet   a row for each decision
 blunders.apkg                      flash cards for Anki
@@ -15,8 +16,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from cluster.archive.analysis import AnalysedMatch
+from cluster.archive.books import BookUsed
 from cluster.archive.reports.anki import Cards
-from cluster.archive.reports.archive_page import archive_page
+from cluster.archive.reports.archive_page import MATCHES_LISTED, archive_page, matches_page
 from cluster.archive.reports.decision_table import CsvTable, rows_of
 from cluster.archive.reports.match_page import match_page
 from cluster.archive.reports.parquet import ParquetTable
@@ -26,7 +28,7 @@ from engine.analysis.language import Language
 from engine.errors import InfrastructureError, InputError
 from engine.whole_file import replacing
 
-PAGE, DOCUMENT = "index.html", "archive.json"
+PAGE, EVERY_MATCH, DOCUMENT = "index.html", "matches.html", "archive.json"
 MATCHES = "matches"
 CSV, PARQUET, CARDS = "decisions.csv", "decisions.parquet", "blunders.apkg"
 _NAME_LETTERS = 60
@@ -57,14 +59,36 @@ class Output:
         write_whole(folder / f"{name}.json", to_json(analysis))
         write_whole(folder / f"{name}.html", match_page(analysis, self._language, f"../{PAGE}").encode())
 
-    def finish(self) -> ArchiveSummary:
+    def finish(self, books: tuple[BookUsed, ...] = ()) -> ArchiveSummary:
         """Write what is about the whole archive."""
-        found = self._summary.finish()
+        found = self._summary.finish(books)
         with replacing(self._folder / CARDS) as partial:
             self._cards.write(partial)
-        write_whole(self._folder / DOCUMENT, to_json(found))
-        write_whole(self._folder / PAGE, archive_page(found, self._language).encode())
+        with replacing(self._folder / DOCUMENT) as partial, partial.open("wb") as file:
+            file.writelines(archive_document(found))
+        every = self._folder / EVERY_MATCH
+        every.unlink(missing_ok=True)  # of an earlier, larger archive
+        if found.register.matches > MATCHES_LISTED:
+            with replacing(every) as partial, partial.open("w", encoding="utf-8") as page:
+                page.writelines(matches_page(found, self._language, PAGE))
+        write_whole(self._folder / PAGE, archive_page(found, self._language, EVERY_MATCH).encode())
         return found
+
+
+def archive_document(summary: ArchiveSummary) -> Iterator[bytes]:
+    """`archive.json`, piece by piece: the facts, then all players, matches and files left out."""
+    register = summary.register
+    yield to_json(summary.facts).rstrip()[:-1]
+    for name, rows in (
+        ("players", summary.players()),
+        ("matches", register.every_match()),
+        ("skipped", register.every_skipped()),
+    ):
+        yield f',"{name}":['.encode()
+        for number, row in enumerate(rows):
+            yield (b"," if number else b"") + to_json(row).rstrip()
+        yield b"]"
+    yield b"}\n"
 
 
 @contextmanager

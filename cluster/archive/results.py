@@ -10,10 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import TypeAdapter
 
+from cluster.book.schemas import Standing
 from engine.analysis.cube_errors import CubeError
 from engine.analysis.position_type import PositionType
 from engine.analysis.thresholds import Grade, LuckGrade
@@ -25,11 +26,14 @@ ROLLOUT = "rollout"
 
 ROLLOUT_LEVEL = HIGHEST_LEVEL + 1
 """Its number, above those of all searches."""
+BOOK = "book"
+"""The level of what was judged by an opening book, which is done only where it was asked for."""
+BOOK_LEVEL = ROLLOUT_LEVEL + 1
 
 
 def level_name(level: int) -> str:
-    """Of a search, or of a rollout."""
-    return ROLLOUT if level == ROLLOUT_LEVEL else f"{level}-ply"
+    """Of a search, of a rollout, or of a book."""
+    return {ROLLOUT_LEVEL: ROLLOUT, BOOK_LEVEL: BOOK}.get(level, f"{level}-ply")
 
 
 class DecisionKind(StrEnum):
@@ -84,6 +88,23 @@ class GivenReason:
 
 
 @dataclass(frozen=True, slots=True)
+class BookOpinion:
+    """What an opening book says about a play: its values, not those of the analysis."""
+
+    book: str
+    """Its name."""
+    line: str
+    """How it gets to the position, as `31 8/5 6/5 64`: rolls and plays in turn, ending with the roll."""
+    best: str
+    standing: Standing | None
+    """Of what was played; None: the book doesn't list it."""
+    loss: float | None
+    """Of what was played, in points; None where the book doesn't list it."""
+    same_stakes: bool
+    """Whether the book is for this score; False: a book for money, asked in a game of a match that is much like it."""
+
+
+@dataclass(frozen=True, slots=True)
 class DecisionResult:
     """One decision."""
 
@@ -119,6 +140,8 @@ class DecisionResult:
     luck_grade: LuckGrade | None = None
     comment: str = ""
     """Of the record."""
+    book: BookOpinion | None = None
+    """None where no book knows the position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +211,8 @@ class ConditionsShown:
     efficiency: str
     rollout_close: float
     bearoff_checkers: int
+    from_book: bool = False
+    """Whether plays that a book lists were judged by its values instead; their level is then `book`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,22 +248,9 @@ class MatchAnalysis:
     conditions: ConditionsShown
 
 
-R = TypeVar("R")
-
-
 _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 
 def to_json(result: object) -> bytes:
     """A result as a JSON document; the same result has the same bytes."""
     return _adapter(type(result)).dump_json(result) + b"\n"
-
-
-def from_json(kind: type[R], content: bytes) -> R:
-    """What `to_json` wrote.
-
-    Raises:
-        pydantic.ValidationError: it is none.
-    """
-    result: R = _adapter(kind).validate_json(content)
-    return result

@@ -43,6 +43,10 @@ class AnalyseReport(Model):
     policy: str
     level: int
     net: str
+    books: tuple[str, ...]
+    """Names of the opening books that were looked into."""
+    from_book: bool
+    """Whether plays that a book lists were judged by its values; else they stand beside the analysis only."""
     matches: int
     games: int
     decisions: int
@@ -53,8 +57,18 @@ class AnalyseReport(Model):
     """Of all players."""
     se: float | None
     players: tuple[PlayerLine, ...]
+    """Those with most decisions, at most a thousand."""
+    more_players: int
+    """How many are left out above; `archive.json` has all."""
+    unreadable: int
+    """Files of which nothing could be read."""
+    copies: int
+    """Files with a match that another file holds too."""
     skipped: tuple[SkippedFile, ...]
+    """Both, at most a thousand."""
     values: tuple[ValuesLine, ...]
+    job: str
+    """Id of its record."""
     seconds: float
 
 

@@ -1,57 +1,70 @@
-"""The summary of an archive, collected match by match: what is kept grows with a row a match, not with decisions."""
+"""The summary of an archive, collected match by match. What grows with the archive lies on disk, read row by row."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
 
 from cluster.archive.analysis import AnalysedMatch
+from cluster.archive.books import BookUsed
 from cluster.archive.evaluation import Count
 from cluster.archive.figures import group_figures, player_figures
 from cluster.archive.files import Skipped
-from cluster.archive.habits import FrequentError, PlannedArea, Played, areas_of, frequent_errors, weekly_plan
-from cluster.archive.openings import OpeningBook, OpeningFigures, Openings
-from cluster.archive.results import ConditionsShown, DecisionResult, GroupFigures, PlayerFigures, level_name
+from cluster.archive.habits import FrequentError, Habits, PlannedArea, Played, areas_of
+from cluster.archive.openings import OpeningFigures, Openings, opening_decision
+from cluster.archive.register import MatchRow, Register, SeatRow
+from cluster.archive.results import (
+    ConditionsShown,
+    DecisionResult,
+    GroupFigures,
+    MatchAnalysis,
+    PlayerFigures,
+    level_name,
+)
+from engine.analysis.luck import LuckTally
 from engine.analysis.rating import LossTally, PlayerTally
 from engine.analysis.thresholds import Grade
 
 WORST_SHOWN = 40
-
-
-@dataclass(frozen=True, slots=True)
-class MatchRow:
-    """One match in the list of an archive."""
-
-    file: str
-    report: str
-    """Its pages, without the ending: `.html` and `.json` below the report's folder."""
-    players: tuple[str, str]
-    length: int
-    rules: str
-    date: str
-    event: str
-    final_score: tuple[int, int]
-    winner: int | None
-    games: int
-    figures: tuple[GroupFigures | None, GroupFigures | None]
-    luck: tuple[float, float]
-    luck_adjusted: float | None
-    illegal_plays: int
-    notes: int
+TREND_POINTS = 60
+"""More matches than that share their points: a line of thousands can't be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrendPoint:
-    """A match in a player's trend, the oldest first."""
+    """A match in a player's trend, or as many that follow one another as share a point; the oldest first."""
 
-    file: str
+    matches: int
     date: str
+    """Of the last one."""
+    file: str
+    """Of a single match; empty where there are more."""
     opponent: str
+    """The same."""
     decisions: int
-    pr: float
+    pr: float | None
+    """None without decisions."""
     se: float | None
     luck: float
+    """Sum over all rolls, in points."""
+    won: int
+    """Matches; money sessions are neither won nor lost."""
+    lost: int
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutLuck:
+    """Results beside what they would have been without the luck of the dice; only where both are known."""
+
+    matches: int
+    won: int
+    won_without_luck: float
+    sessions: int
+    """Of money play."""
+    points: int
+    points_without_luck: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +76,7 @@ class ArchivePlayer:
     won: int
     lost: int
     trend: tuple[TrendPoint, ...]
+    without_luck: WithoutLuck
     frequent: tuple[FrequentError, ...]
     plan: tuple[PlannedArea, ...]
     openings: OpeningFigures
@@ -91,43 +105,43 @@ class ValuesCount:
 
 
 @dataclass(frozen=True, slots=True)
-class ArchiveSummary:
-    """An archive."""
+class ArchiveFacts:
+    """What is said of an archive as a whole."""
 
     conditions: ConditionsShown
+    books: tuple[BookUsed, ...]
+    """Opening books whose values stand beside the analysis."""
     decisions: int
     """That count in ratings."""
     levels: dict[str, int]
     """How many of them were judged at which level."""
     all: GroupFigures | None
     """All players together."""
-    players: tuple[ArchivePlayer, ...]
-    """Those with most decisions first."""
-    matches: tuple[MatchRow, ...]
     worst: tuple[WorstDecision, ...]
-    skipped: tuple[Skipped, ...]
-    """Files that can't be read, and copies."""
+    """The largest errors, the largest first."""
 
 
-@dataclass(slots=True)
-class _Player:
-    name: str
-    tally: PlayerTally = field(default_factory=PlayerTally)
-    played: list[tuple[str, int, Played, TrendPoint | None]] = field(default_factory=list)
-    openings: Openings = field(default_factory=Openings)
-    matches: int = 0
-    won: int = 0
-    lost: int = 0
+class ArchiveSummary:
+    """An archive: facts, and its players, matches and left out files, which are read when they are asked for."""
+
+    def __init__(self, facts: ArchiveFacts, register: Register) -> None:
+        self.facts = facts
+        self.register = register
+
+    def players(self, most: int | None = None) -> Iterator[ArchivePlayer]:
+        """Those with most decisions first."""
+        for key, matches in islice(self.register.player_keys(), most):
+            yield _player(self.register.seats(key), matches)
 
 
 class Summary:
     """Collects an archive."""
 
-    def __init__(self, conditions: ConditionsShown) -> None:
+    def __init__(self, conditions: ConditionsShown, register: Register) -> None:
         self._conditions = conditions
-        self._players: dict[str, _Player] = {}
-        self._rows: list[MatchRow] = []
-        self._skipped: list[Skipped] = []
+        self._register = register
+        self._total = LossTally()
+        self._games = 0
         self._worst: list[tuple[float, int, int, WorstDecision]] = []
         self._levels: dict[str, int] = {}
 
@@ -151,70 +165,46 @@ class Summary:
             illegal_plays=analysis.illegal_plays,
             notes=len(analysis.notes),
         )
-        self._rows.append(row)
+        self._register.add(row, (_seat(match, 0), _seat(match, 1)))
         for level, count in analysis.levels.items():
             self._levels[level] = self._levels.get(level, 0) + count
-        players = [self._player(name) for name in analysis.players]
-        for seat, player in enumerate(players):
-            self._add_player(player, match, seat)
+        self._total += match.tallies[0].all + match.tallies[1].all
+        self._games += row.games
         for place, decision in enumerate(analysis.decisions):
-            players[decision.player - 1].openings.add(decision)
             self._add_worst(decision, row, place)
         return row
 
     @property
     def matches(self) -> int:
         """How many were taken in."""
-        return len(self._rows)
+        return self._register.matches
+
+    @property
+    def games(self) -> int:
+        """Of all of them."""
+        return self._games
 
     def skip(self, skipped: Skipped) -> None:
         """Take in a file of which nothing is analysed."""
-        self._skipped.append(skipped)
+        self._register.skip(skipped)
 
-    def finish(self, book: OpeningBook | None = None) -> ArchiveSummary:
+    def finish(self, books: tuple[BookUsed, ...] = ()) -> ArchiveSummary:
         """The summary of all that was taken in."""
-        players = sorted(self._players.values(), key=lambda one: (-one.tally.all.decisions, one.name.casefold()))
-        total = sum((one.tally.all for one in players), LossTally())
-        return ArchiveSummary(
+        facts = ArchiveFacts(
             conditions=self._conditions,
-            decisions=total.decisions,
+            books=books,
+            decisions=self._total.decisions,
             levels=dict(sorted(self._levels.items())),
-            all=group_figures(total),
-            players=tuple(_finished(one, book) for one in players),
-            matches=tuple(self._rows),
-            worst=tuple(one for _, _, _, one in sorted(self._worst, key=lambda item: (-item[0], -item[1], -item[2]))),
-            skipped=tuple(self._skipped),
+            all=group_figures(self._total),
+            worst=tuple(one for *_, one in sorted(self._worst, key=lambda item: item[:3], reverse=True)),
         )
-
-    def _player(self, name: str) -> _Player:
-        return self._players.setdefault(name.casefold(), _Player(name))
-
-    def _add_player(self, player: _Player, match: AnalysedMatch, seat: int) -> None:
-        analysis, tally = match.analysis, match.tallies[seat]
-        figures = analysis.figures[seat]
-        player.tally += tally
-        player.matches += 1
-        player.won += analysis.winner == seat + 1
-        player.lost += analysis.winner == 2 - seat
-        point = None
-        if figures.pr is not None:
-            point = TrendPoint(
-                file=analysis.file,
-                date=analysis.date,
-                opponent=analysis.players[1 - seat],
-                decisions=figures.decisions,
-                pr=figures.pr,
-                se=figures.se,
-                luck=figures.luck,
-            )
-        played = Played(len(analysis.games), areas_of(tally))
-        player.played.append((analysis.date, len(self._rows), played, point))
+        return ArchiveSummary(facts, self._register)
 
     def _add_worst(self, decision: DecisionResult, row: MatchRow, place: int) -> None:
         if not decision.counts or decision.loss is None or decision.grade in (None, Grade.RIGHT):
             return
         # Of equal losses the one that came first stays, whatever the heap does.
-        rank = (decision.loss, -len(self._rows), -place)
+        rank = (decision.loss, -self.matches, -place)
         if len(self._worst) == WORST_SHOWN and rank <= self._worst[0][:3]:
             return
         names = row.players
@@ -225,20 +215,130 @@ class Summary:
             heapq.heappop(self._worst)
 
 
-def _finished(player: _Player, book: OpeningBook | None) -> ArchivePlayer:
-    # Dates of the form 2024-05-01 sort as text; matches without one come first, in the order of their files.
-    in_order = sorted(player.played, key=lambda item: item[:2])
-    matches = [played for _, _, played, _ in in_order]
-    return ArchivePlayer(
-        figures=player_figures(player.name, player.tally),
-        matches=player.matches,
-        won=player.won,
-        lost=player.lost,
-        trend=tuple(point for _, _, _, point in in_order if point is not None),
-        frequent=frequent_errors(matches),
-        plan=weekly_plan(matches),
-        openings=player.openings.figures(book),
+def _seat(match: AnalysedMatch, seat: int) -> SeatRow:
+    analysis = match.analysis
+    openings = (
+        opening_decision(decision, analysis.rules) for decision in analysis.decisions if decision.player == seat + 1
     )
+    return SeatRow(
+        name=analysis.players[seat],
+        file=analysis.file,
+        date=analysis.date,
+        opponent=analysis.players[1 - seat],
+        money=not analysis.length,
+        games=len(analysis.games),
+        won=None if analysis.winner is None else analysis.winner == seat + 1,
+        points=_points(analysis, seat),
+        adjusted=_own_view(analysis, seat),
+        tally=match.tallies[seat],
+        openings=tuple(one for one in openings if one is not None),
+    )
+
+
+def _points(analysis: MatchAnalysis, seat: int) -> int:
+    known = [(game.winner, game.points) for game in analysis.games]
+    return sum((points or 0) * (1 if winner == seat + 1 else -1) for winner, points in known if winner is not None)
+
+
+def _own_view(analysis: MatchAnalysis, seat: int) -> float | None:
+    adjusted = analysis.luck_adjusted
+    if adjusted is None or seat == 0:
+        return adjusted
+    return round(1.0 - adjusted, 6) if analysis.length else -adjusted
+
+
+def _player(seats: Iterable[SeatRow], matches: int) -> ArchivePlayer:
+    """A player from his matches, the oldest first; of them only sums are kept."""
+    tally, habits, openings, results = PlayerTally(), Habits(), Openings(), _Results()
+    trend = _Trend(-(-matches // TREND_POINTS))
+    name = ""
+    for seat in seats:
+        name = name or seat.name
+        tally += seat.tally
+        habits.add(Played(seat.games, areas_of(seat.tally)))
+        for one in seat.openings:
+            openings.add(one)
+        trend.add(seat)
+        results.add(seat)
+    return ArchivePlayer(
+        figures=player_figures(name, tally),
+        matches=matches,
+        won=results.won,
+        lost=results.lost,
+        trend=trend.points(),
+        without_luck=results.without_luck(),
+        frequent=habits.frequent_errors(),
+        plan=habits.weekly_plan(),
+        openings=openings.figures(),
+    )
+
+
+class _Trend:
+    """Points of `size` matches each."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._waiting: list[SeatRow] = []
+        self._points: list[TrendPoint] = []
+
+    def add(self, seat: SeatRow) -> None:
+        self._waiting.append(seat)
+        if len(self._waiting) == self._size:
+            self._close()
+
+    def points(self) -> tuple[TrendPoint, ...]:
+        if self._waiting:
+            self._close()
+        return tuple(self._points)
+
+    def _close(self) -> None:
+        some, self._waiting = self._waiting, []
+        losses = sum((one.tally.all for one in some), LossTally())
+        luck = sum((one.tally.luck for one in some), LuckTally())
+        figures, single = group_figures(losses), len(some) == 1
+        self._points.append(
+            TrendPoint(
+                matches=len(some),
+                date=some[-1].date,
+                file=some[0].file if single else "",
+                opponent=some[0].opponent if single else "",
+                decisions=losses.decisions,
+                pr=None if figures is None else figures.pr,
+                se=None if figures is None else figures.se,
+                luck=round(luck.points, 6),
+                won=sum(one.won is True for one in some),
+                lost=sum(one.won is False for one in some),
+            )
+        )
+
+
+class _Results:
+    """Counts results, and those without luck beside them."""
+
+    def __init__(self) -> None:
+        self.won = self.lost = 0
+        self._known = {False: 0, True: 0}
+        """Matches and money sessions of which both results are known."""
+        self._result = {False: 0, True: 0}
+        self._adjusted = {False: 0.0, True: 0.0}
+
+    def add(self, seat: SeatRow) -> None:
+        self.won += seat.won is True
+        self.lost += seat.won is False
+        if seat.adjusted is not None:
+            self._known[seat.money] += 1
+            self._result[seat.money] += seat.points if seat.money else seat.won is True
+            self._adjusted[seat.money] += seat.adjusted
+
+    def without_luck(self) -> WithoutLuck:
+        return WithoutLuck(
+            matches=self._known[False],
+            won=self._result[False],
+            won_without_luck=round(self._adjusted[False], 6),
+            sessions=self._known[True],
+            points=self._result[True],
+            points_without_luck=round(self._adjusted[True], 6),
+        )
 
 
 def values_counts(counts: Mapping[int, Count]) -> tuple[ValuesCount, ...]:

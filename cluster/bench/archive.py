@@ -16,18 +16,20 @@ from cluster.archive.analysis import ArchiveAnalysis, conditions_shown
 from cluster.archive.files import FoundFile, Skipped
 from cluster.archive.matches import Conditions
 from cluster.archive.policy import load_policy
+from cluster.archive.register import Register
 from cluster.archive.summary import Summary
 from cluster.bench.measure import Effort, Figure
 from cluster.executor import InlineExecutor
 from cluster.store import MemoryStore
 from engine.analysis.language import Language
 from engine.bearoff import open_databases
+from engine.board import pips
 from engine.evaluator import Evaluator, Nets
 from engine.match import MatchState
 from engine.notation import format_play
 from engine.position import Player, Position
 from engine.records.mat_writer import write_mat
-from engine.records.record import GameRecord, GameResult, MatchRecord, Play, Turn
+from engine.records.record import Ending, GameRecord, GameResult, MatchRecord, Play, Turn
 from engine.records.table import after_play
 
 MATCHES = {"quick": 25, "normal": 4}
@@ -75,16 +77,17 @@ def _speed(nets: Nets, policy: str, files: list[FoundFile], effort: Effort) -> F
 
 def _growth(nets: Nets, files: list[FoundFile]) -> float:
     """In millions of bytes for a thousand matches, at 1-ply; the same files stand for many, under other names."""
-    summary = Summary(conditions_shown(Conditions(nets), load_policy("quick")))
     analysis = _analysis(nets, "quick")
     peaks = []
-    for wanted in (GROWTH_FROM, GROWTH_TO - GROWTH_FROM):
-        for first in range(0, wanted, len(files)):
-            some = files[: min(len(files), wanted - first)]
-            for found in analysis.run(some):
-                if not isinstance(found, Skipped):
-                    summary.add(found, found.analysis.file)
-        peaks.append(_peak_bytes())
+    with Register() as register:
+        summary = Summary(conditions_shown(Conditions(nets), load_policy("quick")), register)
+        for wanted in (GROWTH_FROM, GROWTH_TO - GROWTH_FROM):
+            for first in range(0, wanted, len(files)):
+                some = files[: min(len(files), wanted - first)]
+                for found in analysis.run(some):
+                    if not isinstance(found, Skipped):
+                        summary.add(found, found.analysis.file)
+            peaks.append(_peak_bytes())
     return (peaks[1] - peaks[0]) / 1e6 / (GROWTH_TO - GROWTH_FROM) * 1000
 
 
@@ -115,9 +118,12 @@ def _files(nets: Nets, folder: Path, count: int) -> Iterator[FoundFile]:
         yield FoundFile(path, path.name)
 
 
-def made_match(evaluator: Evaluator, number: int) -> MatchRecord:
+def made_match(evaluator: Evaluator, number: int, turns: int = _MOST_TURNS) -> MatchRecord:
     """A match of the net against itself at 1-ply without doubles, with a poor play now and then; each number has its
     own dice.
+
+    Args:
+        turns: after so many turns of a game the side that is behind in the race resigns.
     """
     chance = np.random.default_rng((_SEED, number))
     match = MatchState(length=_LENGTH)
@@ -125,22 +131,23 @@ def made_match(evaluator: Evaluator, number: int) -> MatchRecord:
     score = (0, 0)
     while max(score) < _LENGTH:
         state = replace(match, score=score, crawford=max(score) == _LENGTH - 1)
-        game = _game(evaluator, chance, state, len(games) + 1)
+        game = _game(evaluator, chance, state, len(games) + 1, turns)
         games.append(game)
-        if game.result is None:
-            break
+        assert game.result is not None
         points = game.result.points
         score = (score[0] + points, score[1]) if game.result.winner is Player.X else (score[0], score[1] + points)
     return MatchRecord((f"Player {number}", f"Rival {number}"), match, tuple(games))
 
 
-def _game(evaluator: Evaluator, chance: np.random.Generator, state: MatchState, number: int) -> GameRecord:
+def _game(
+    evaluator: Evaluator, chance: np.random.Generator, state: MatchState, number: int, most_turns: int
+) -> GameRecord:
     rules = state.rules
     first = Player.X if chance.random() < 0.5 else Player.O
     position = Position(rules.start.board, state if first is Player.X else state.flip(), None, first)
     turns: list[Turn] = []
     result: GameResult | None = None
-    while result is None and len(turns) < _MOST_TURNS:
+    while result is None and len(turns) < most_turns:
         one, other = (int(die) for die in chance.integers(1, 7, 2))
         while not turns and one == other:
             other = int(chance.integers(1, 7))
@@ -152,4 +159,8 @@ def _game(evaluator: Evaluator, chance: np.random.Generator, state: MatchState, 
         turns.append(Play(position.on_roll, dice, format_play(position.board, after, dice, rules)))
         table = after_play(position, after)
         position, result = table.position, table.result
+    if result is None:
+        own, other = pips(position.board)
+        ahead = position.on_roll if own <= other else position.on_roll.other
+        result = GameResult(ahead, 1, Ending.RESIGNED)
     return GameRecord(number, state.score, state.crawford, turns=tuple(turns), result=result)

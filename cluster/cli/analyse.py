@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cluster.executor import Executor
 
 log = logging.getLogger(__name__)
+NO_BOOK = "none"
 
 
 class LanguageName(enum.Enum):
@@ -61,6 +62,20 @@ def analyse(
             "--rollout-close", metavar="X", help="Roll out what differs by at most X points after that; 0: nothing."
         ),
     ] = None,
+    book: Annotated[
+        str | None,
+        typer.Option(
+            "--book",
+            metavar="NAME|FILE|none",
+            help="Opening book that first plays and replies are also compared with; default: that of the rule set.",
+        ),
+    ] = None,
+    from_book: Annotated[
+        bool,
+        typer.Option(
+            "--from-book", help="Judge plays that a book for their score lists by its values, not by the analysis."
+        ),
+    ] = False,
     language: LanguageOption = LanguageName.EN,
     met: MetOption = None,
     efficiency: EfficiencyOption = "fitted",
@@ -75,6 +90,7 @@ def analyse(
     All decisions are looked at with 1 ply, deeper only where it matters. Each distinct position is valued once, and its
     deeper values are kept: the same command goes on after a kill. A file that can't be read is named and skipped.
     """
+    from cluster.archive.books import NO_BOOKS, BookLookup, Books
     from cluster.archive.files import find_files
     from cluster.archive.matches import Conditions
     from cluster.archive.policy import load_policy
@@ -84,22 +100,28 @@ def analyse(
     from cluster.cli.render_analysis import AnalysisProgress, show_analysis
     from cluster.redis_store import open_store
     from cluster.settings import load_settings
+    from cluster.tracking import track_analysis
     from engine.analysis.language import Language
     from engine.bearoff import check_two_sided
+    from engine.errors import InputError
 
     check_workers(workers)
     check_two_sided(bearoff_checkers)
+    if from_book and book == NO_BOOK:
+        raise InputError("from_book", "true", f"a book, not --book {NO_BOOK}")
     conditions = Conditions(chosen_nets(net), met, efficiency, bearoff_checkers)
     conditions.check()
-    request = AnalysisRequest(
-        files=tuple(find_files(paths)),
-        out=out,
-        conditions=conditions,
-        policy=load_policy(policy).changed(level, rollout_close),
-        language=Language(language.value),
-    )
     settings = load_settings()
     with ExitStack() as stack:
+        lookup = NO_BOOKS if book == NO_BOOK else BookLookup(stack.enter_context(Books(book)), from_book)
+        request = AnalysisRequest(
+            files=tuple(find_files(paths)),
+            out=out,
+            conditions=conditions,
+            policy=load_policy(policy).changed(level, rollout_close),
+            language=Language(language.value),
+            lookup=lookup,
+        )
         store = stack.enter_context(open_store(settings))
         open_databases_live(bearoff_checkers)  # the first time they must be built: here, not by every worker
         started: list[Executor] = []
@@ -110,12 +132,18 @@ def analyse(
                 stack.callback(started[0].close)
             return started[0]
 
-        with AnalysisProgress() as live:
-            report = run(request, store, start_executor, live.told())
-    if json:
-        print_json(report)
-    else:
-        show_analysis(report)
+        tracked = track_analysis(settings, request)
+        try:
+            with AnalysisProgress() as live:
+                report = run(request, store, start_executor, live.told())
+        except BaseException:
+            tracked.failed()
+            raise
+        if json:
+            print_json(report)
+        else:
+            show_analysis(report)
+        tracked.finished(report)
 
 
 def similar(

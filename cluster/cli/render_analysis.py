@@ -64,12 +64,12 @@ def show_analysis(report: AnalyseReport) -> None:
         )
     out = stdout_console()
     out.print(table)
-    more = len(report.players) - _PLAYERS_SHOWN
+    more = len(report.players) + report.more_players - _PLAYERS_SHOWN
     if more > 0:
         out.print(f"and {more} more", markup=False)
-    copies = sum(one.same_as is not None for one in report.skipped)
-    unreadable = len(report.skipped) - copies
-    left_out = f"; left out: {unreadable} files that can't be read, {copies} copies" if report.skipped else ""
+    left_out = ""
+    if report.skipped:
+        left_out = f"; left out: {report.unreadable} files that can't be read, {report.copies} copies"
     levels = ", ".join(f"{level} {count:,}" for level, count in report.levels.items())
     out.print(f"\n{report.matches} matches, {report.games} games{left_out}", markup=False)
     out.print(f"policy {report.policy}, {report.decisions:,} decisions by level: {levels}", markup=False)
@@ -78,6 +78,9 @@ def show_analysis(report: AnalyseReport) -> None:
         for one in report.values
     )
     out.print(f"distinct positions: {values}; net {report.net}, {report.seconds:.1f} s", markup=False)
+    if report.books:
+        use = "what they list is judged by their values" if report.from_book else "beside the analysis only"
+        out.print(f"opening books: {', '.join(report.books)}; {use}", markup=False)
     if report.out is not None:
         out.print(f"report: {report.out}/index.html", markup=False)
 

@@ -18,6 +18,11 @@ class Language(enum.Enum):
         """Stands between whole and decimal digits."""
         return "." if self is Language.ENGLISH else ","
 
+    @property
+    def thousands_mark(self) -> str:
+        """Stands between groups of three digits: a comma, or a space that doesn't break."""
+        return "," if self is Language.ENGLISH else "\N{NARROW NO-BREAK SPACE}"
+
 
 Text = Mapping[Language, str]
 """The same words in every language."""

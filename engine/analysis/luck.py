@@ -13,16 +13,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.analysis.thresholds import LUCK_STEP, THRESHOLDS, LuckGrade, Thresholds, steps
-from engine.board import Board
-from engine.cubeful import CubefulEvaluator
-from engine.evaluator import Evaluator
+from engine.analysis.thresholds import LUCK_STEP, THRESHOLDS, LuckGrade, Thresholds
+from engine.cube import CubeQuestion
 from engine.kernels.cube import POINT
 from engine.kernels.network import ONE
-from engine.match import MatchState
 from engine.moves import ROLLS, roll_weight
 from engine.rules import Opening, RuleSet
-from engine.search import MoveFilter, rank_plays
 
 _PER_ONE = LUCK_STEP // ONE
 
@@ -85,30 +81,10 @@ class RollValues:
         return RollLuck((self.value(dice) * ways - total) * (_PER_ONE // ways), self.stake)
 
 
-def roll_values(
-    evaluator: Evaluator, board: Board, rules: RuleSet, level: int = 1, move_filter: MoveFilter | None = None
-) -> RollValues:
-    """Cubeless values of all rolls of the mover of `board` (int8[26], his view), at a level.
-
-    Raises:
-        InputError: an unknown level.
-    """
-    best = [rank_plays(evaluator, board, roll, rules, level, move_filter)[0].value.equity for roll in ROLLS]
-    return RollValues(tuple(steps(equity) for equity in best))
-
-
-def cubeful_roll_values(
-    evaluator: CubefulEvaluator, board: Board, match: MatchState, level: int = 1, move_filter: MoveFilter | None = None
-) -> RollValues:
-    """The same with the cube in play, where it is now; `match` in the view of the mover.
-
-    Raises:
-        InputError: an unknown level, or a match without a table.
-    """
-    question = evaluator.question(match)
-    best = [evaluator.rank_plays(board, roll, match, level, move_filter)[0].equity for roll in ROLLS]
-    stake = float(match.cube_value) if match.is_money else question.value(1.0) / POINT / 2.0
-    return RollValues(tuple(steps(equity) for equity in best), stake)
+def stake_of(question: CubeQuestion) -> float:
+    """What a point of luck is worth in the unit of the result; see `RollLuck.stake`."""
+    match = question.match
+    return float(match.cube_value) if match.is_money else question.value(1.0) / POINT / 2.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -273,6 +273,8 @@ class _GameMaker:
                 points = gained[0 if winner is Player.X else 1]
         if winner is None:
             return None
+        if points is None and told.times is not None:
+            points = told.times * self._cube_now()
         if points is None:
             points = self._cube_now()
             self._note(

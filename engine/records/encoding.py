@@ -13,6 +13,8 @@ MOST_LINES = 500_000
 MOST_LETTERS = 20_000
 """Of one line; longer ones say nothing and are read as empty, because patterns may take quadratic time."""
 
+_TELLING = 400
+"""Bytes from which UTF-16 is told."""
 _TEXT = re.compile(
     r"(utf-?(8|16)|(windows-|cp)-?[0-9]{3,4}|iso-?8859-[0-9]{1,2}|latin-?1|koi8-?[ru]|shift-?jis|euc-?jp|big5|gbk)"
 )
@@ -44,10 +46,18 @@ def decode(data: bytes) -> tuple[str, str]:
     for mark, name in _MARKS:
         if data.startswith(mark):
             return _lines(data.decode(name, "replace")), name
+    if _is_wide(data):
+        return _lines(data.decode("utf-16-le", "replace")), "utf-16-le"
     try:
         return _lines(data.decode("utf-8")), "utf-8"
     except UnicodeDecodeError:
         return _lines(data.decode("cp1252", "replace")), "cp1252"
+
+
+def _is_wide(data: bytes) -> bool:
+    """Whether nearly every other byte is zero: UTF-16 of an older Windows, without its mark."""
+    some = data[1:_TELLING:2]
+    return len(some) > 10 and some.count(0) > 0.9 * len(some) and 0 not in data[0:_TELLING:2]
 
 
 def decode_as(data: bytes, name: str) -> tuple[str, str]:
@@ -75,4 +85,5 @@ def lines_of(text: str) -> list[str]:
 
 
 def _lines(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " ")
+    # Control-Z ended the files of DOS.
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " ").replace("\x1a", " ")

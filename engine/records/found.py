@@ -62,6 +62,8 @@ class FoundGame:
     turns: list[FoundTurn] = field(default_factory=list)
     winner: Player | None = None
     points: int | None = None
+    times: int | None = None
+    """Where the source gives no points: 2 for a gammon, 3 for a backgammon."""
     ending: Ending | None = None
     """Only where the source says more than board and cube do."""
     comments: list[str] = field(default_factory=list)

@@ -26,7 +26,7 @@ from engine.records.builder import build
 from engine.records.encoding import lines_of
 from engine.records.found import FoundCube, FoundGame, FoundMatch, FoundPlay, FoundTurn
 from engine.records.header import date_of, rules_of, switched_on
-from engine.records.mat_rows import Cell, Row, Word, border, is_numbered, read_row
+from engine.records.mat_rows import Cell, Row, Word, border, is_numbered, plain, read_row
 from engine.records.plays import read_spoken
 from engine.records.record import About, Action, MatchRecord, Note, Problem, RecordFormat, Source
 
@@ -34,9 +34,17 @@ COMMENT_FIELD = "Comment"
 """`; [Comment 3.12 "text"]` is about turn 12 of game 3, `3.0` about the game, `0.0` about the match."""
 
 _HEADER = re.compile(r"\s{0,20};\s{0,20}\[\s{0,20}([^\"\]]{0,60}?)\s{0,20}\"(.*)\"\s{0,20}\]\s*")
-_LENGTH = re.compile(r"\s*(\d{1,5})\s*-?\s*points?\s+match\b.*", re.IGNORECASE | re.ASCII)
+_LENGTH = re.compile(
+    r"\s*(?:(?P<length>\d{1,5})\s*-?\s*(?:points?|pts?\.?)\s+match\b.*"
+    r"|match\s+(?:to|length|of)\s{0,9}:?\s{0,9}(?P<to>\d{1,5})(?:\s*-?\s*(?:points?|pts?\.?))?\s*)",
+    re.IGNORECASE | re.ASCII,
+)
 _MONEY = re.compile(r"\s*(?:money|unlimited)\s+(?:session|game|match).*", re.IGNORECASE)
-_GAME = re.compile(r"\s*game\s+(\d{1,4})\b.*", re.IGNORECASE | re.ASCII)
+_GAME = re.compile(
+    r"\s*(?:game|partie|partida|partita|spiel|juego|jogo|oyun)\s{0,9}(?:#|no\.?|nr\.?|:)?\s{0,9}(\d{1,4})\b.*",
+    re.IGNORECASE | re.ASCII,
+)
+_ABOUT_THE_MATCH = re.compile(r"(?:the\s+)?(?:match|session)\b.*", re.IGNORECASE)
 _SCORE = re.compile(r"\s*(.*?)\s*:\s*(\d{1,5})\s+(\S.*?|)\s*:\s*(\d{1,5})\s*", re.ASCII)
 _PLACE = re.compile(r"comment (\d{1,4})\.(\d{1,4})", re.IGNORECASE | re.ASCII)
 _ESCAPED = re.compile(r"\\(.)")
@@ -62,11 +70,13 @@ class _Text:
     rows: list[Row | str] = field(default_factory=list)
     """Rows, and comments between them."""
     offered: bool = False
+    by_score: bool = False
+    """Begun by a line of the score alone: its heading is in words that nobody knows."""
 
 
 def looks_like_mat(text: str) -> bool:
     """Whether a text holds lines that only match texts have."""
-    lines = lines_of(text)
+    lines = [plain(line) for line in lines_of(text)]
     if any(_LENGTH.fullmatch(line) for line in lines):
         return True
     rows = [read_row(line, False) for line in lines if is_numbered(line)]
@@ -85,8 +95,11 @@ def read_mat(text: str, encoding: str = "") -> MatchRecord:
     games: list[_Text] = []
     length: int | None = None
     notes: list[Note] = []
-    for line in lines_of(text):
-        header, length_line, game = _HEADER.fullmatch(line), _LENGTH.fullmatch(line), _GAME.fullmatch(line)
+    for said in lines_of(text):
+        header = _HEADER.fullmatch(said)
+        line = said if said.lstrip().startswith(";") else plain(said)
+        length_line, game = _LENGTH.fullmatch(line), _GAME.fullmatch(line)
+        told = None if length_line is None else int(length_line["length"] or length_line["to"])
         if header is not None and not games:
             headers += [(header[1], header[2])] if header[2].strip() else []
         elif line.lstrip().startswith(";"):
@@ -94,17 +107,27 @@ def read_mat(text: str, encoding: str = "") -> MatchRecord:
             if words:
                 (games[-1].rows if games else comments).append(words)
         elif length_line is not None or _MONEY.fullmatch(line):
-            if length is not None:
+            if length is not None and games:
                 notes.append(Note(Problem.IGNORED, "a second match begins here; only the first was read"))
                 break
-            length = int(length_line[1]) if length_line is not None else 0
+            length = told or 0
         elif game is not None:
-            games.append(_Text(int(game[1])))
+            _begin_game(int(game[1]), games)
         elif line.strip():
             _add_line(line, games, notes)
+    games = [game for game in games if game.rows or not game.by_score]
     if not any(game.rows for game in games) and length is None:
         raise InputError("match text", text.strip()[:60], "games with numbered rows")
     return build(_assemble(headers, comments, games, length, notes, encoding))
+
+
+def _begin_game(number: int, games: list[_Text]) -> None:
+    """A heading of a game: of a new one, of one whose score stood above it, or a remark on the one that ends."""
+    if games and games[-1].number is None and not games[-1].rows:
+        games[-1].number = number
+        games[-1].by_score = False
+    elif not (games and games[-1].number == number and games[-1].rows):
+        games.append(_Text(number))
 
 
 def _score(line: str) -> re.Match[str] | None:
@@ -119,10 +142,14 @@ def _add_line(line: str, games: list[_Text], notes: list[Note]) -> None:
     if not games:
         games.append(_Text())
     game = games[-1]
-    score = None if is_numbered(line) or game.rows or game.names else _score(line.expandtabs(8))
-    if score is not None:
+    score = None if is_numbered(line) else _score(line.expandtabs(8))
+    points = None if score is None else (int(score[2]), int(score[4]))
+    if score is not None and game.rows and game.names == (score[1], score[3]) and game.score != points:
+        game = _Text(by_score=True)
+        games.append(game)
+    if score is not None and not game.rows and not game.names:
         game.names, game.second_name = (score[1], score[3]), score.start(3)
-        game.score = (int(score[2]), int(score[4]))
+        game.score = points
         return
     row = read_row(line, game.offered)
     if row.cells:
@@ -234,8 +261,12 @@ def _game(text: _Text) -> FoundGame:
             continue
         if row.rest and not re.fullmatch(r"\W*|.*(?:cannot|can't) move.*", row.rest, re.IGNORECASE):
             game.notes.append(Note(Problem.IGNORED, f"the words {row.rest[:60]!r}", turn=len(game.turns) + 1))
+        if row.cells and row.cells[0].word in (Word.WIN, Word.LOSS) and _ABOUT_THE_MATCH.fullmatch(row.rest):
+            continue  # it says who won the match, in no column
         for place, cell in enumerate(row.cells):
-            if len(row.cells) == 1 or cell.column >= edge > row.cells[0].column:
+            if place == 0 and text.names and row.rest and row.rest in text.names:
+                player = Player.X if row.rest == text.names[0] else Player.O
+            elif len(row.cells) == 1 or cell.column >= edge > row.cells[0].column:
                 player = Player.X if cell.column < edge else Player.O
             else:
                 player = Player.X if place == 0 else Player.O
@@ -255,10 +286,11 @@ def _add_cell(game: FoundGame, player: Player, cell: Cell) -> None:
     if cell.word in (Word.WIN, Word.LOSS):
         game.winner = player if cell.word is Word.WIN else player.other
         game.points = cell.number if cell.number else game.points
+        game.times = cell.times or game.times
         return
     turn: FoundTurn
     if cell.word is Word.ROLL:
-        unsaid = "?" in cell.text or (cell.dice is None and not cell.text)
+        unsaid = set(cell.text) == {"?"} or (cell.dice is None and not cell.text)
         spoken = None if unsaid else read_spoken(cell.text)
         if cell.dice is None and (spoken is None or not spoken.segments):
             return  # `00: ????`: nothing was rolled

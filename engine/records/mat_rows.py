@@ -44,6 +44,8 @@ class Cell:
     dice: tuple[int, int] | None = None
     number: int | None = None
     """The value of the cube, or the points."""
+    times: int | None = None
+    """Of a result without points: 2 for a gammon, 3 for a backgammon."""
     ends_match: bool = False
 
 
@@ -56,12 +58,30 @@ class Row:
     """What was not understood."""
 
 
-_NUMBER = re.compile(r"\s*(\d{1,4})\)", re.ASCII)
+_NUMBER = re.compile(r"\s*(\d{1,4})(?:\)|\.(?=\s))", re.ASCII)
+_WORD = (
+    r"|(?<![\w/])(?P<word>(?:offers?\s+(?:a\s+)?)?(?:re-?)?doubl(?:es?|ed)|beaver(?:s|ed)?|raccoons?"
+    r"|takes?|took|accept(?:s|ed)?|drop(?:s|ped)?|reject(?:s|ed)?|refuse[sd]?|decline[sd]?|fold(?:s|ed)?|pass(?:es|ed)?"
+    r"|resign(?:s|ed)?|concedes?|conceded|forfeits?|wins?|won|loss?es|lost)(?![\w/])"
+)
 _START = re.compile(
-    r"(?P<dice>(?<![\d/])(?P<first>[0-6])-?(?P<second>[0-6])\s?:)"
-    r"|(?<![\w/])(?P<word>(?:re-?)?doubles?|beavers?|raccoons?|takes?|accepts?|drops?|rejects?|pass(?:es)?"
-    r"|resign(?:s|ed)?|concedes?|conceded|forfeits?|wins?|won|loss?es|lost)(?![\w/])",
+    rf"(?P<dice>(?<![\d/])(?P<first>[0-6])[-,\s]?(?P<second>[0-6])\s?:){_WORD}", re.ASCII | re.IGNORECASE
+)
+_BARE = re.compile(
+    r"(?P<dice>(?<![\d/(-])[(\[]?(?P<first>[1-6])[-,\s]?(?P<second>[1-6])[)\]]?(?=\s+(?:bar|\d{1,2})\s?[/-]))"
+    rf"{_WORD}",
     re.ASCII | re.IGNORECASE,
+)
+"""Dice without a colon, as some transcribers write them: only before a play, and only where no colon stands."""
+_PLAIN = str.maketrans(
+    {
+        **dict.fromkeys("\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{FIGURE SPACE}\N{IDEOGRAPHIC SPACE}", " "),
+        **dict.fromkeys("\N{EN DASH}\N{EM DASH}\N{MINUS SIGN}\N{NON-BREAKING HYPHEN}\N{HYPHEN}", "-"),
+        **dict.fromkeys("\N{FRACTION SLASH}\N{DIVISION SLASH}\N{FULLWIDTH SOLIDUS}", "/"),
+        **dict.fromkeys("\N{RIGHT SINGLE QUOTATION MARK}\N{ACUTE ACCENT}", "'"),
+        "\N{FULLWIDTH COLON}": ":",
+        "\N{MULTIPLICATION SIGN}": "x",
+    }
 )
 _CUBE = re.compile(r"(?:=>|to|:)?\s*(\d{1,9})", re.ASCII)
 _POINTS = re.compile(r"\s*(?:game\b)?\s*(\d{1,6})", re.ASCII | re.IGNORECASE)
@@ -69,9 +89,13 @@ _WORDS = (
     ("beaver", Word.BEAVER),
     ("raccoon", Word.RACCOON),
     ("take", Word.TAKE),
+    ("took", Word.TAKE),
     ("accept", Word.TAKE),
     ("drop", Word.DROP),
     ("reject", Word.DROP),
+    ("refuse", Word.DROP),
+    ("decline", Word.DROP),
+    ("fold", Word.DROP),
     ("pass", Word.DROP),
     ("win", Word.WIN),
     ("won", Word.WIN),
@@ -85,6 +109,11 @@ _MOST_LETTERS = 1000
 _USUAL_BORDER = 20
 
 
+def plain(text: str) -> str:
+    """Without the spaces, dashes, slashes and quotes that word processors put in the place of plain ones."""
+    return text.translate(_PLAIN)
+
+
 def is_numbered(line: str) -> bool:
     """Whether a line begins with a move number."""
     return _NUMBER.match(line) is not None
@@ -96,11 +125,14 @@ def read_row(line: str, offered: bool) -> Row:
     Args:
         offered: an offer of the cube stands before it. A `Pass` is then an answer, else part of a play.
     """
-    line = line[:_MOST_LETTERS].expandtabs(8)
+    line = plain(line[:_MOST_LETTERS]).expandtabs(8)
     numbered = _NUMBER.match(line)
     begin = numbered.end() if numbered else 0
     starts = []
-    for start in _START.finditer(line, begin):
+    found = list(_START.finditer(line, begin))
+    if numbered and all(start["dice"] is None for start in found):
+        found = list(_BARE.finditer(line, begin))
+    for start in found:
         if start["word"] is not None and start["word"].lower().startswith("pass") and not offered:
             continue
         starts.append(start)
@@ -138,10 +170,16 @@ def _cell(start: re.Match[str], text: str) -> Cell:
             word,
             text,
             number=int(points[1]) if points else None,
+            times=_times(text) if points is None else None,
             ends_match="match" in text.lower(),
         )
     value = _CUBE.match(text) if word in (Word.DOUBLE, Word.BEAVER, Word.RACCOON) else None
     return Cell(start.start(), word, text, number=int(value[1]) if value else None)
+
+
+def _times(text: str) -> int | None:
+    lower = text.lower()
+    return 3 if "backgammon" in lower else 2 if "gammon" in lower else None
 
 
 def _word(text: str) -> Word:

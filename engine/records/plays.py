@@ -22,8 +22,17 @@ from engine.rules import RuleSet
 
 _OFF = 0
 _MOST_SEGMENTS = 16
-_NOTHING = re.compile(r"(?:can(?:not|'t|no)\s+move|no\s+(?:move|play)|danc\w*|pass|forfeits?|-+)?", re.IGNORECASE)
-_FILLER = re.compile(r"\b(?:pass|cannot\s+move|can't\s+move|no\s+(?:move|play))\b", re.IGNORECASE)
+_NO_MOVE = r"can(?:not|'t|no|\s+not)\s+move|no\s+(?:legal\s+|valid\s+)?(?:moves?|plays?)(?:\s+(?:possible|available))?"
+_NOTHING = re.compile(
+    rf"(?:{_NO_MOVE}|danc\w*|fan(?:s|ned)?|skip\w*|pass(?:es)?|forfeits?|none|blocked|x+|-+)?", re.IGNORECASE
+)
+_FILLER = re.compile(rf"\b(?:pass|{_NO_MOVE})(?=\W|$)", re.IGNORECASE)
+_REMARK = re.compile(r"\[[^\]]*\]|\{[^}]*\}|\((?!\d\))[^)]*\)|[?!]+")
+"""What some write beside a play: times, losses, marks of errors; a count such as `(2)` is none."""
+_ILLEGAL = re.compile(r"illegal\s+(?:play|move)\s*:?\s*\(?([^()]*(?:\(\d\)[^()]*)*)\)?", re.IGNORECASE)
+_TIMES = re.compile(r"\s?\bx\s?([2-4])\b|(?<=\d)x([2-4])\b", re.IGNORECASE)
+_HIT = re.compile(r"(?<=\d)x(?=[\s/-]|$)", re.IGNORECASE)
+_SHORT_BAR = re.compile(r"\bb(?=[/-])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +49,16 @@ class Resolved:
 def read_spoken(text: str) -> Spoken | None:
     """What the words of a source say; None if they are no notation."""
     words = " ".join(text.replace(",", " ").split())
+    illegal = _ILLEGAL.fullmatch(words)
+    words = " ".join(_REMARK.sub(" ", illegal[1] if illegal else words).split())
     if _NOTHING.fullmatch(words):
         return Spoken()
-    return read_parts(" ".join(_FILLER.sub(" ", words).split()), _MOST_SEGMENTS)
+    words = _SHORT_BAR.sub("bar", _HIT.sub("*", _TIMES.sub(_times, _FILLER.sub(" ", words))))
+    return read_parts(" ".join(words.split()), _MOST_SEGMENTS)
+
+
+def _times(found: re.Match[str]) -> str:
+    return f"({found[1] or found[2]})"
 
 
 def words_of(spoken: Spoken) -> str:

@@ -18,7 +18,7 @@ from engine.match import MatchState
 from engine.position import Player, Position
 from engine.records.plays import replayed
 from engine.records.record import Action, CubeAnalysis, GameRecord, MatchRecord, Play, PlayAnalysis, Turn
-from engine.records.table import Table, after_cube, after_play, opening, turned_to
+from engine.records.table import after_cube, after_play, opening, turned_to
 from engine.scoring import may_double
 
 
@@ -110,19 +110,6 @@ def game_decisions(match: MatchState, game: GameRecord) -> Iterator[Decision]:
             analysis=game.open_play,
             cube_analysis=game.open_cube,
         )
-
-
-def last_table(match: MatchState, game: GameRecord) -> Table:
-    """Where the record leaves a game: its last position, and the result if the game was played to its end."""
-    first = game.turns[0].player if game.turns else Player.X
-    table = opening(match, game, first)
-    for turn in game.turns:
-        position = turned_to(table.position, turn.player)
-        if not isinstance(turn, Play):
-            table = after_cube(position, turn.action)
-        elif turn.play is not None:
-            table = after_play(position, _after(position, turn))
-    return table
 
 
 def _after(position: Position, turn: Play) -> Board:

@@ -1,49 +1,73 @@
-"""The page of an archive: its players with their trends, habits and openings, its matches, its largest errors."""
+"""The page of an archive: its players with their trends, luck, habits and openings, its matches, its largest errors."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import accumulate, islice
 
-from cluster.archive.openings import OpeningFigures
+from cluster.archive.register import MatchRow
 from cluster.archive.reports.charts import Line, Point, line_chart
 from cluster.archive.reports.match_page import match_kind, type_bars
+from cluster.archive.reports.opening_cards import book_card, books_html, first_plays_card
 from cluster.archive.reports.page import (
     conditions_html,
     decision_html,
+    figures_pr,
+    frame,
     page,
     pr_text,
     question_text,
     table,
+    table_rows,
 )
 from cluster.archive.reports.words import Words
-from cluster.archive.summary import ArchivePlayer, ArchiveSummary, MatchRow, TrendPoint, WorstDecision
+from cluster.archive.summary import ArchivePlayer, ArchiveSummary, TrendPoint, WithoutLuck, WorstDecision
 from engine.analysis.language import Language, percent
 
 PLAYERS_IN_FULL = 12
 """Those with most decisions; the others stand in the table."""
 PLAYERS_LISTED = 200
+MATCHES_LISTED = 200
+"""The latest; a page of its own has all of them."""
+SKIPPED_LISTED = 200
 
 
-def archive_page(summary: ArchiveSummary, language: Language) -> str:
-    """The whole page; pages of matches are linked by their addresses in the summary."""
+def archive_page(summary: ArchiveSummary, language: Language, every_match: str) -> str:
+    """The whole page; pages of matches are linked by their addresses in the summary.
+
+    Args:
+        every_match: address of `matches_page`, for archives with more matches than are listed here.
+    """
     words = Words(language)
-    detailed = summary.players[:PLAYERS_IN_FULL]
+    facts, register = summary.facts, summary.register
+    listed = list(summary.players(PLAYERS_LISTED))
+    counts = (("matches", register.matches), ("players", register.players), ("decisions", facts.decisions))
+    counted = " · ".join(f"{words.count(count)} {words(key).lower()}" for key, count in counts)
     parts = [
         f"<h1>{words('archive')}</h1>",
-        f'<p class="soft">{len(summary.matches):,} {words("matches").lower()} · '
-        f"{len(summary.players):,} {words('players').lower()} · {summary.decisions:,} {words('decisions').lower()}"
-        f" · {words('all_players')}: PR {pr_text(summary.all, words)}</p>",
-        f"<h2>{words('players')}</h2>{_players(summary, words)}",
-        *(_player(number, player, words) for number, player in enumerate(detailed)),
-        f"<h2>{words('matches')}</h2>{_matches(summary, words)}",
-        f"<h2>{words('worst')}</h2>{''.join(_worst(one, words) for one in summary.worst)}" if summary.worst else "",
+        f'<p class="soft">{counted} · {words("all_players")}: PR {pr_text(facts.all, words)}</p>',
+        f"<h2>{words('players')}</h2>{_players(listed, register.players, words)}",
+        *(_player(number, player, words) for number, player in enumerate(listed[:PLAYERS_IN_FULL])),
+        f"<h2>{words('matches')}</h2>{_matches(summary, every_match, words)}",
+        f"<h2>{words('worst')}</h2>{''.join(_worst(one, words) for one in facts.worst)}" if facts.worst else "",
         _skipped(summary, words),
-        conditions_html(summary.conditions, summary.levels, words),
+        books_html(facts.books, words),
+        conditions_html(facts.conditions, facts.levels, words),
     ]
     return page(words("archive"), "".join(parts), words)
 
 
-def _players(summary: ArchiveSummary, words: Words) -> str:
+def matches_page(summary: ArchiveSummary, language: Language, back: str) -> Iterator[str]:
+    """The page with all matches, piece by piece; `back`: address of the archive's page."""
+    words = Words(language)
+    before, after = frame(words("matches"), words)
+    yield f'{before}<nav><a href="{escape(back)}">← {words("back")}</a></nav><h1>{words("matches")}</h1>'
+    yield from table_rows(_match_heads(words), (_match(row, words) for row in summary.register.every_match()), (1, 2))
+    yield after
+
+
+def _players(listed: Sequence[ArchivePlayer], count: int, words: Words) -> str:
     heads = (
         words("player"),
         "PR",
@@ -56,31 +80,25 @@ def _players(summary: ArchiveSummary, words: Words) -> str:
         words("luck"),
     )
     rows = []
-    for number, player in enumerate(summary.players[:PLAYERS_LISTED]):
+    for number, player in enumerate(listed):
         one = player.figures
         name = escape(one.name)
         rows.append(
             (
                 f'<a href="#p{number}">{name}</a>' if number < PLAYERS_IN_FULL else name,
-                "–" if one.pr is None else _own_pr(player, words),
-                f"{one.decisions:,}",
-                f"{player.matches}",
-                f"{player.won} / {player.lost}",
+                figures_pr(one, words, "<b>{}</b>"),
+                words.count(one.decisions),
+                words.count(player.matches),
+                f"{words.count(player.won)} / {words.count(player.lost)}",
                 pr_text(one.checker, words),
                 pr_text(one.cube, words),
-                f"{one.errors} / {one.blunders}",
+                f"{words.count(one.errors)} / {words.count(one.blunders)}",
                 words.number(one.luck, 2, sign=True),
             )
         )
-    left = len(summary.players) - PLAYERS_LISTED
+    left = count - len(listed)
     more = f"<p class=soft>{words('more_players', count=left)}</p>" if left > 0 else ""
     return table(heads, rows, kind="names") + more
-
-
-def _own_pr(player: ArchivePlayer, words: Words) -> str:
-    one = player.figures
-    error = "" if one.se is None else f" <small>± {words.number(one.se)}</small>"
-    return f"<b>{words.number(one.pr or 0.0)}</b>{error}"
 
 
 def _player(number: int, player: ArchivePlayer, words: Words) -> str:
@@ -88,28 +106,66 @@ def _player(number: int, player: ArchivePlayer, words: Words) -> str:
     strength = f' <small class="soft">{escape(words.strength(one.strength))}</small>' if one.strength else ""
     cards = [
         (words("pr_trend"), _trend(player.trend, words)),
+        (words("luck_trend"), _luck(player, words)),
         (words("by_type"), type_bars(one, "a", words)),
         (words("frequent"), _frequent(player, words)),
         (words("plan"), _plan(player, words)),
         (words("cube_errors"), _cube_errors(player, words)),
-        (words("openings"), _openings(player.openings, words)),
+        (words("openings"), first_plays_card(player.openings, words)),
     ]
     shown = "".join(f"<div class=card><h3>{title}</h3>{body}</div>" for title, body in cards if body)
+    shown += "".join(
+        f'<div class="card wide"><h3>{words("by_book", book=escape(one.book))}</h3>{book_card(one, words)}</div>'
+        for one in player.openings.books
+    )
     return f'<h2 id="p{number}">{escape(one.name)}{strength}</h2><div class="grid">{shown}</div>'
 
 
 def _trend(points: tuple[TrendPoint, ...], words: Words) -> str:
+    shown = [Point(one.pr, one.se, _told(one, words)) for one in points if one.pr is not None]
+    return line_chart([Line("PR", shown)], words("pr_trend")) if len(shown) > 1 else ""
+
+
+def _luck(player: ArchivePlayer, words: Words) -> str:
+    """The luck of all matches so far, each with its result: a ring is a match that was lost."""
+    points = player.trend
     if len(points) < 2:
-        return ""
+        return _results(player.without_luck, words)
+    sums = accumulate(one.luck for one in points)
     shown = [
-        Point(
-            one.pr,
-            one.se,
-            f"{one.date} {one.opponent}: PR {words.number(one.pr)}, {words('luck')} {words.number(one.luck, 2, True)}",
-        )
-        for one in points
+        Point(luck, title=_told(one, words), hollow=one.lost > one.won) for luck, one in zip(sums, points, strict=True)
     ]
-    return line_chart([Line("PR", shown)], words("pr_trend"))
+    chart = line_chart([Line(words("luck"), shown)], words("luck_trend"), from_zero=False)
+    legend = "".join(
+        f'<span class="key {kind}">{words(key)}</span>' for kind, key in (("a", "won"), ("hollow", "lost_match"))
+    )
+    decided = any(one.won or one.lost for one in points)
+    return chart + (f'<p class="legend">{legend}</p>' if decided else "") + _results(player.without_luck, words)
+
+
+def _told(one: TrendPoint, words: Words) -> str:
+    """A point of a trend as a sentence."""
+    who = one.opponent if one.matches == 1 else f"{words.count(one.matches)} {words('matches').lower()}"
+    pr = "–" if one.pr is None else words.number(one.pr)
+    luck = words.number(one.luck, 2, sign=True)
+    result = ""
+    if one.matches > 1:
+        result = f", {words('won')} {one.won}, {words('lost_match')} {one.lost}"
+    elif one.won or one.lost:
+        result = f", {words('won' if one.won else 'lost_match')}"
+    return f"{one.date} {who}: PR {pr}, {words('luck').lower()} {luck}{result}".strip()
+
+
+def _results(known: WithoutLuck, words: Words) -> str:
+    shown = ""
+    if known.matches:
+        adjusted = words.number(known.won_without_luck, 1)
+        shown += f"<p>{words('won_without_luck', won=known.won, matches=known.matches, adjusted=adjusted)}</p>"
+    if known.sessions:
+        adjusted = words.number(known.points_without_luck, 1, sign=True)
+        points = words.number(known.points, 0, sign=True)
+        shown += f"<p>{words('points_without_luck', points=points, sessions=known.sessions, adjusted=adjusted)}</p>"
+    return shown
 
 
 def _frequent(player: ArchivePlayer, words: Words) -> str:
@@ -151,37 +207,22 @@ def _cube_errors(player: ArchivePlayer, words: Words) -> str:
     return table((words("error"), words("times"), words("lost")), rows) if rows else ""
 
 
-def _openings(openings: OpeningFigures, words: Words) -> str:
-    if not openings.first_plays:
-        return ""
-    total = words(
-        "openings_sum",
-        first=openings.first_plays,
-        first_pr=_number(openings.first_plays_pr, words),
-        replies=openings.replies,
-        replies_pr=_number(openings.replies_pr, words),
-    )
-    rows = [
-        (
-            f"{roll.dice[0]}-{roll.dice[1]}" if place == 0 else "",
-            escape(play.play),
-            f"{play.times}",
-            words.number(play.loss, 3) if play.loss else "✓",
+def _matches(summary: ArchiveSummary, every_match: str, words: Words) -> str:
+    count = summary.register.matches
+    if count <= MATCHES_LISTED:
+        return table(
+            _match_heads(words),
+            (_match(row, words) for row in summary.register.every_match()),
+            texts=(1, 2),
+            kind="names",
         )
-        for roll in openings.rolls
-        for place, play in enumerate(roll.plays)
-    ]
-    heads = (words("roll"), words("play"), words("times"), words("mean_loss"))
-    return f"<p>{total}</p>{table(heads, rows, texts=(1,))}"
+    latest = [_match(row, words) for row in summary.register.latest_matches(MATCHES_LISTED)]
+    note = words("latest_matches", shown=len(latest), link=f'<a href="{escape(every_match)}">{words.count(count)}</a>')
+    return f"<p>{note}</p>{table(_match_heads(words), latest, texts=(1, 2), kind='names')}"
 
 
-def _number(value: float | None, words: Words) -> str:
-    return "–" if value is None else words.number(value)
-
-
-def _matches(summary: ArchiveSummary, words: Words) -> str:
-    heads = (words("match"), words("date"), "", words("result"), "PR", words("luck"), words("adjusted"))
-    return table(heads, [_match(row, words) for row in summary.matches], texts=(1, 2), kind="names")
+def _match_heads(words: Words) -> tuple[str, ...]:
+    return (words("match"), words("date"), "", words("result"), "PR", words("luck"), words("adjusted"))
 
 
 def _match(row: MatchRow, words: Words) -> tuple[str, ...]:
@@ -215,7 +256,13 @@ def _worst(one: WorstDecision, words: Words) -> str:
 
 
 def _skipped(summary: ArchiveSummary, words: Words) -> str:
-    if not summary.skipped:
+    register = summary.register
+    if not register.skipped:
         return ""
-    rows = [(escape(one.file), f'<span class="wrap">{escape(one.reason)}</span>') for one in summary.skipped]
-    return f"<h2>{words('skipped')}</h2>{table((words('file'), words('reason')), rows, texts=(1,))}"
+    rows = [
+        (escape(one.file), f'<span class="wrap">{escape(one.reason)}</span>')
+        for one in islice(register.every_skipped(), SKIPPED_LISTED)
+    ]
+    left = register.skipped - len(rows)
+    more = f"<p class=soft>{words('more_files', count=left)}</p>" if left else ""
+    return f"<h2>{words('skipped')}</h2>{table((words('file'), words('reason')), rows, texts=(1,))}{more}"

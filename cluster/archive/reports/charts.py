@@ -1,6 +1,6 @@
 """Charts as SVG: bars, and lines over time. 360 units wide, so that they read well on a phone and larger elsewhere.
 
-Colors are the page's CSS variables; every value also stands as text or as a tooltip.
+Colors are the page's CSS variables; every value also stands as text or as a tooltip, and the whole as a description.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from html import escape
 
 WIDTH = 360.0
 _ROW = 22.0
-_LABEL = 108.0
+_LETTER = 5.6
+"""Width of a letter of a label, about."""
+_LABEL = 80.0, 160.0
+"""Least and most room for labels."""
 _VALUE = 92.0
 _PLOT_HEIGHT = 150.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 34.0, 10.0, 10.0, 22.0
@@ -41,6 +44,8 @@ class Point:
     """Standard error, drawn as a whisker."""
     title: str = ""
     """Tooltip."""
+    hollow: bool = False
+    """Drawn as a ring rather than a dot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,24 +60,30 @@ class Line:
 def bar_chart(bars: Sequence[Bar], title: str) -> str:
     """Bars from the left, one below the other."""
     highest = max((bar.value for bar in bars), default=0.0) or 1.0
-    room = WIDTH - _LABEL - _VALUE
+    least, most = _LABEL
+    left = min(max(least, 8.0 + _LETTER * max((len(bar.label) for bar in bars), default=0)), most)
+    room = WIDTH - left - _VALUE
     rows = []
     for number, bar in enumerate(bars):
         y = number * _ROW
         width = max(room * bar.value / highest, 1.0)
         rows.append(
-            f'<text class="label" x="{_LABEL - 6:g}" y="{y + 14:g}" text-anchor="end">{escape(bar.label)}</text>'
-            f'<rect class="{bar.style}" x="{_LABEL:g}" y="{y + 4:g}" width="{width:.1f}" height="14" rx="2"/>'
-            f'<text class="value" x="{_LABEL + width + 5:.1f}" y="{y + 14:g}">{escape(bar.text)}</text>'
+            f'<text class="label" x="{left - 6:g}" y="{y + 14:g}" text-anchor="end">{escape(bar.label)}</text>'
+            f'<rect class="{bar.style}" x="{left:g}" y="{y + 4:g}" width="{width:.1f}" height="14" rx="2"/>'
+            f'<text class="value" x="{left + width + 5:.1f}" y="{y + 14:g}">{escape(bar.text)}</text>'
         )
-    return _svg(len(bars) * _ROW + 2, title, "".join(rows))
+    told = "; ".join(f"{bar.label}: {bar.text}" for bar in bars)
+    return _svg(len(bars) * _ROW + 2, title, told, "".join(rows))
 
 
-def line_chart(lines: Sequence[Line], title: str, marks: Sequence[int] = (), from_zero: bool = True) -> str:
+def line_chart(
+    lines: Sequence[Line], title: str, marks: Sequence[int] = (), from_zero: bool = True, told: str = ""
+) -> str:
     """Lines over the numbers 1, 2, ... of their points.
 
     Args:
         marks: places before which a thin line stands, such as the first roll of each game.
+        told: the chart in words, for those who can't see it; without it the tooltips are.
     """
     every = [point for line in lines for point in line.points]
     if not every:
@@ -114,7 +125,8 @@ def line_chart(lines: Sequence[Line], title: str, marks: Sequence[int] = (), fro
         f"{place + 1}</text>"
         for place in sorted({0, count // 2, count - 1})
     ]
-    return _svg(_TOP + _PLOT_HEIGHT + _BOTTOM, title, "".join(parts)) + _legend(lines)
+    told = told or "; ".join(point.title for point in every if point.title)
+    return _svg(_TOP + _PLOT_HEIGHT + _BOTTOM, title, told, "".join(parts)) + _legend(lines)
 
 
 def _dot(style: str, at: tuple[float, float], point: Point, y_of: Callable[[float], float]) -> str:
@@ -124,7 +136,8 @@ def _dot(style: str, at: tuple[float, float], point: Point, y_of: Callable[[floa
         top, bottom = y_of(point.value + point.error), y_of(point.value - point.error)
         whisker = f'<line class="{style} whisker" x1="{x:.1f}" x2="{x:.1f}" y1="{top:.1f}" y2="{bottom:.1f}"/>'
     title = f"<title>{escape(point.title)}</title>"
-    return f'{whisker}<circle class="{style}" cx="{x:.1f}" cy="{y:.1f}" r="3">{title}</circle>'
+    kind = f"{style} hollow" if point.hollow else style
+    return f'{whisker}<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="3">{title}</circle>'
 
 
 def _legend(lines: Sequence[Line]) -> str:
@@ -147,9 +160,10 @@ def _short(value: float, step: float) -> str:
     return f"{value + 0.0:.{decimals}f}".replace("-0.0", "0.0") if decimals else f"{value:.0f}"
 
 
-def _svg(height: float, title: str, body: str) -> str:
+def _svg(height: float, title: str, told: str, body: str) -> str:
     label = escape(title)
+    described = f"<desc>{escape(told)}</desc>" if told else ""
     return (
         f'<svg class="chart" viewBox="0 0 {WIDTH:g} {height:g}" role="img" aria-label="{label}">'
-        f"<title>{label}</title>{body}</svg>"
+        f"<title>{label}</title>{described}{body}</svg>"
     )

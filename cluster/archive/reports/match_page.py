@@ -10,6 +10,7 @@ from cluster.archive.reports.charts import Bar, Line, Point, bar_chart, line_cha
 from cluster.archive.reports.page import (
     conditions_html,
     decision_html,
+    figures_pr,
     page,
     pr_text,
     question_text,
@@ -58,7 +59,7 @@ def _facts(analysis: MatchAnalysis, words: Words) -> str:
 
 def _players(analysis: MatchAnalysis, words: Words) -> str:
     rows: tuple[tuple[str, Callable[[PlayerFigures], str]], ...] = (
-        ("PR", lambda one: _large_pr(one, words)),
+        ("PR", lambda one: figures_pr(one, words, '<span class="big">{}</span>')),
         (words("strength"), lambda one: escape(words.strength(one.strength))),
         (words("decisions"), lambda one: f"{one.decisions}"),
         (words("errors"), lambda one: f"{one.errors}"),
@@ -73,13 +74,6 @@ def _players(analysis: MatchAnalysis, words: Words) -> str:
     )
     heads = ("", *(escape(name) for name in analysis.players))
     return table(heads, [(label, *(shown(one) for one in analysis.figures)) for label, shown in rows], kind="pair")
-
-
-def _large_pr(figures: PlayerFigures, words: Words) -> str:
-    if figures.pr is None:
-        return "–"
-    error = "" if figures.se is None else f" <small>± {words.number(figures.se)}</small>"
-    return f'<span class="big">{words.number(figures.pr)}</span>{error}'
 
 
 def _cube_errors(figures: PlayerFigures, words: Words) -> str:
@@ -135,7 +129,8 @@ def _luck(analysis: MatchAnalysis, words: Words) -> str:
         added = accumulate(one.luck or 0.0 if one.player == seat + 1 else 0.0 for one in rolls)
         lines.append(Line(name, [Point(value) for value in added], _STYLES[seat]))
     starts = [place for place, one in enumerate(rolls) if place and one.game != rolls[place - 1].game]
-    return line_chart(lines, words("luck_chart"), marks=starts, from_zero=False)
+    told = "; ".join(f"{one.name}: {words.number(one.luck, 2, sign=True)}" for one in analysis.figures)
+    return line_chart(lines, words("luck_chart"), marks=starts, from_zero=False, told=told)
 
 
 def type_bars(figures: PlayerFigures, style: str, words: Words) -> str:
@@ -170,7 +165,7 @@ def _games(analysis: MatchAnalysis, words: Words) -> str:
                 f"{game.score[0]} : {game.score[1]}{crawford}",
                 winner,
                 "–" if game.points is None else f"{game.points}",
-                *("–" if one.pr is None else words.number(one.pr) for one in game.players),
+                *(figures_pr(one, words) for one in game.players),
                 *(words.number(one.luck, 2, sign=True) for one in game.players),
             )
         )

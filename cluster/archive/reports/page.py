@@ -4,19 +4,22 @@ elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 from cluster.archive.reports.boards import decision_board
 from cluster.archive.reports.words import Words
 from cluster.archive.results import (
+    BookOpinion,
     ConditionsShown,
     CubeNumbers,
     DecisionKind,
     DecisionResult,
     GroupFigures,
     PlayCandidate,
+    PlayerFigures,
 )
+from cluster.book.schemas import Standing
 from engine.analysis.language import percent
 from engine.analysis.thresholds import Grade
 from engine.board_svg import STYLE as BOARD_STYLE
@@ -24,8 +27,8 @@ from engine.board_svg import STYLE as BOARD_STYLE
 _STYLE = """
 :root{--bg:#fbfaf7;--card:#fff;--ink:#23201c;--soft:#6d665c;--line:#e4dfd5;--a:#1769c4;--b:#c2571a;--good:#2c7a3f;
 --error:#b87400;--blunder:#b3261e;color-scheme:light dark}
-@media (prefers-color-scheme:dark){:root{--bg:#181613;--card:#22201c;--ink:#ece7de;--soft:#a69e92;--line:#3a362f;
---a:#63a8f0;--b:#ef9a63;--good:#7cc78d;--error:#e6b04d;--blunder:#f28b82}}
+@media screen and (prefers-color-scheme:dark){:root{--bg:#181613;--card:#22201c;--ink:#ece7de;--soft:#a69e92;
+--line:#3a362f;--a:#63a8f0;--b:#ef9a63;--good:#7cc78d;--error:#e6b04d;--blunder:#f28b82}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--bg);color:var(--ink);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
 main{max-width:68rem;margin:0 auto;padding:1rem}
@@ -43,7 +46,7 @@ th:first-child,td:first-child,td.text,th.text{text-align:left}
 tr.done td{font-weight:600}
 .grid{display:grid;gap:1rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr))}
 .card{background:var(--card);border:1px solid var(--line);border-radius:.6rem;padding:.8rem 1rem}
-.card h3{margin-top:.1rem}
+.card h3:first-child{margin-top:.1rem}.wide{grid-column:1/-1}.wide table{max-width:52rem}
 .pair table{max-width:44rem}.pair th,.pair td{white-space:normal;width:30%}
 .decision{display:grid;gap:.4rem 1.2rem;grid-template-columns:minmax(0,24rem) minmax(0,1fr);margin:1rem 0;
 break-inside:avoid;border-left:4px solid var(--error)}
@@ -52,39 +55,50 @@ break-inside:avoid;border-left:4px solid var(--error)}
 .decision .why{font-size:1.02rem}
 .badge{border-radius:1rem;padding:.05rem .6rem;color:#fff;background:var(--error);font-size:.86rem;font-weight:600}
 .blunder .badge{background:var(--blunder)}
-@media (prefers-color-scheme:dark){.badge{color:#181613}}
+@media screen and (prefers-color-scheme:dark){.badge{color:#181613}}
 .big{font-size:1.9rem;font-weight:700;line-height:1.1}
 .chart{display:block;width:100%;max-width:34rem;height:auto}
 .chart text{font:10.5px system-ui,sans-serif;fill:var(--ink)}.chart .value{fill:var(--soft)}
 .chart .a{fill:var(--a)}.chart .b{fill:var(--b)}
 .chart polyline{fill:none!important;stroke-width:2;stroke-linejoin:round}
 .chart polyline.a,.chart line.a{stroke:var(--a)}.chart polyline.b,.chart line.b{stroke:var(--b)}
+.chart .hollow{fill:var(--card);stroke-width:1.6}.chart .hollow.a{stroke:var(--a)}.chart .hollow.b{stroke:var(--b)}
 .chart .whisker{opacity:.45}.chart .rule{stroke:var(--line)}.chart .axis{stroke:var(--soft)}
 .legend{margin:.2rem 0;font-size:.9rem}.key{margin-right:1rem}
 .key::before{content:"";display:inline-block;width:.8em;height:.8em;border-radius:50%;margin-right:.35em}
 .key.a::before{background:var(--a)}.key.b::before{background:var(--b)}
+.key.hollow::before{background:none;border:2px solid var(--a)}
 details summary{cursor:pointer;color:var(--a)}
 .xgid{font:12px ui-monospace,monospace;color:var(--soft);overflow-wrap:anywhere}
 @media (max-width:44rem){.decision{grid-template-columns:minmax(0,1fr)}th,td{padding:.3rem .4rem}
-body{font-size:15px}main{padding:.7rem}.card{padding:.7rem}
+body{font-size:15px}main{padding:.7rem}.card{padding:.7rem}.card th,.card td{padding:.3rem .2rem}
 .names td:first-child{white-space:normal}
 .decision table{font-size:.8em}.decision th,.decision td{padding:.25rem .15rem}}
+@page{margin:1.4cm}
 @media print{:root{--bg:#fff;--card:#fff;--ink:#000;--soft:#444;--line:#bbb}body{font-size:10.5pt}
 main{max-width:none;padding:0}.decision{grid-template-columns:7.5cm 1fr}
 .scroll{overflow:visible}a{color:inherit;text-decoration:none}
-h2{break-after:avoid}nav{display:none}th,td{padding:.15rem .3rem}details{display:none}}
+.grid{grid-template-columns:1fr 1fr;gap:.4cm}.card{break-inside:avoid;padding:.25cm .35cm}.card.wide{break-inside:auto}
+.card th,.card td{padding:.1rem .2rem}.badge,.key::before{print-color-adjust:exact;-webkit-print-color-adjust:exact}
+h2,h3{break-after:avoid}tr{break-inside:avoid}nav{display:none}th,td{padding:.15rem .3rem}details{display:none}}
 """
+
+
+def frame(title: str, words: Words) -> tuple[str, str]:
+    """What stands before and after the body of a document."""
+    before = (
+        f'<!DOCTYPE html>\n<html lang="{words.language.value}"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        '<meta name="generator" content="gammonfarm">'
+        f"<title>{escape(title)}</title><style>{_STYLE}{BOARD_STYLE}</style></head><body><main>"
+    )
+    return before, "</main></body></html>\n"
 
 
 def page(title: str, body: str, words: Words) -> str:
     """A whole HTML document."""
-    return (
-        f'<!DOCTYPE html>\n<html lang="{words.language.value}"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        '<meta name="generator" content="gammonfarm">'
-        f"<title>{escape(title)}</title><style>{_STYLE}{BOARD_STYLE}</style></head>"
-        f"<body><main>{body}</main></body></html>\n"
-    )
+    before, after = frame(title, words)
+    return f"{before}{body}{after}"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: Sequence[int] = (), kind: str = "") -> str:
@@ -93,15 +107,23 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: Sequence[i
     Args:
         rows: cells that are already HTML. texts: columns besides the first that stand to the left. kind: another class.
     """
+    return "".join(table_rows(heads, rows, texts, kind))
+
+
+def table_rows(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], texts: Sequence[int] = (), kind: str = ""
+) -> Iterator[str]:
+    """The same, piece by piece."""
 
     def cells(tag: str, row: Sequence[str]) -> str:
         return "".join(
             f"<{tag}{' class=text' if place in texts else ''}>{cell}</{tag}>" for place, cell in enumerate(row)
         )
 
-    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
-    head = f"<thead><tr>{cells('th', heads)}</tr></thead>"
-    return f'<div class="{f"scroll {kind}".strip()}"><table>{head}<tbody>{body}</tbody></table></div>'
+    yield f'<div class="{f"scroll {kind}".strip()}"><table><thead><tr>{cells("th", heads)}</tr></thead><tbody>'
+    for row in rows:
+        yield f"<tr>{cells('td', row)}</tr>"
+    yield "</tbody></table></div>"
 
 
 def pr_text(group: GroupFigures | None, words: Words) -> str:
@@ -112,12 +134,21 @@ def pr_text(group: GroupFigures | None, words: Words) -> str:
     return f"{words.number(group.pr)}{error}"
 
 
+def figures_pr(figures: PlayerFigures, words: Words, frame: str = "{}") -> str:
+    """The same of a player; `frame`: HTML around the number."""
+    if figures.pr is None:
+        return "–"
+    error = "" if figures.se is None else f" <small>± {words.number(figures.se)}</small>"
+    return f"{frame.format(words.number(figures.pr))}{error}"
+
+
 def conditions_html(conditions: ConditionsShown, levels: dict[str, int], words: Words) -> str:
     """How everything was valued: net, policy, and how many decisions at which level."""
-    counts = ", ".join(f"{level}: {count:,}" for level, count in levels.items())
+    counts = ", ".join(f"{level}: {words.count(count)}" for level, count in levels.items())
     shown = (
         f"{conditions.policy} ({conditions.level}-ply, filter {conditions.filter}"
         + (f", rollouts up to {conditions.rollout_close}" if conditions.rollout_close else "")
+        + (", opening plays by the book" if conditions.from_book else "")
         + f"), net {conditions.net}, MET {conditions.met}, cube efficiency {conditions.efficiency}"
     )
     return (
@@ -141,9 +172,23 @@ def decision_html(decision: DecisionResult, rules: str, head: str, words: Words,
     return (
         f'<article class="card decision{" blunder" if blunder else ""}"{identity}>'
         f"<header>{head}{badge}</header><div>{decision_board(decision, rules)}</div>"
-        f"<div>{why}<p>{played}{words('best')}: <b>{escape(words.done(decision.best))}</b></p>{values}{comment}"
+        f"<div>{why}<p>{played}{words('best')}: <b>{escape(words.done(decision.best))}</b></p>{values}"
+        f"{_opinion_html(decision.book, words)}{comment}"
         f'<p class="xgid">{escape(decision.xgid)}</p></div></article>'
     )
+
+
+def _opinion_html(opinion: BookOpinion | None, words: Words) -> str:
+    """What a book says about one play, under its name."""
+    if opinion is None:
+        return ""
+    verdict = {
+        Standing.BEST: words("book_says_best"),
+        Standing.PLAYABLE: words("book_says_playable"),
+        None: words("book_unlisted").lower(),
+    }.get(opinion.standing, words.number(-(opinion.loss or 0.0), 3))
+    book, best = escape(opinion.book), escape(opinion.best)
+    return f'<p class="soft">{words("book_opinion", book=book, best=best, verdict=verdict)}</p>'
 
 
 def question_text(decision: DecisionResult, player: str, words: Words) -> str:

@@ -42,6 +42,10 @@ class Words:
         """A play or a cube action as results name it."""
         return _ACTIONS[words][self.language] if words in _ACTIONS else words
 
+    def count(self, number: int) -> str:
+        """With a mark between thousands that is no decimal mark of the language."""
+        return f"{number:,}".replace(",", self.language.thousands_mark)
+
     def number(self, value: float, decimals: int = 2, sign: bool = False) -> str:
         """With the decimal mark of the language."""
         shown = f"{value:+.{decimals}f}" if sign else f"{value:.{decimals}f}"
@@ -158,6 +162,70 @@ _TEXTS: Mapping[str, Text] = {
         "First plays: {first}, PR {first_pr}. Replies: {replies}, PR {replies_pr}.",
         "Primeras jugadas: {first}, PR {first_pr}. Respuestas: {replies}, PR {replies_pr}.",
         "Primeiras jogadas: {first}, PR {first_pr}. Respostas: {replies}, PR {replies_pr}.",
+    ),
+    "by_book": text(
+        "Openings by the book {book}", "Aperturas según el libro {book}", "Aberturas segundo o livro {book}"
+    ),
+    "book_values": text(
+        "These values are those of the book {book}, not of this analysis.",
+        "Estos valores son los del libro {book}, no los de este análisis.",
+        "Estes valores são os do livro {book}, não os desta análise.",
+    ),
+    "book_other_stakes": text(
+        "{count} plays of matches are measured by a book for money: both players needed three points or more.",
+        "{count} jugadas de partidas se miden con un libro por puntos: ambos necesitaban tres puntos o más.",
+        "{count} jogadas de partidas são medidas com um livro por pontos: ambos precisavam de três pontos ou mais.",
+    ),
+    "first_plays": text("First plays", "Primeras jugadas", "Primeiras jogadas"),
+    "replies": text("Replies", "Respuestas", "Respostas"),
+    "later_plays": text("Later plays", "Jugadas siguientes", "Jogadas seguintes"),
+    "replies_by_roll": text("Replies by roll", "Respuestas por tirada", "Respostas por lance"),
+    "book_loss": text("By the book", "Según el libro", "Segundo o livro"),
+    "book_best": text("Book's best", "Mejor del libro", "Melhor do livro"),
+    "book_playable": text("As good", "Igual de buenas", "Igualmente boas"),
+    "book_open": text("Undecided", "Sin decidir", "Por decidir"),
+    "book_unlisted": text("Not listed", "No figura", "Não consta"),
+    "book_slips": text("What the book would not play", "Lo que el libro no jugaría", "O que o livro não jogaria"),
+    "line": text("Line", "Línea", "Linha"),
+    "books": text("Opening books", "Libros de aperturas", "Livros de aberturas"),
+    "book_about": text(
+        "{stakes}, {entries} rolls, {trials} trials, made by net {net}",
+        "{stakes}, {entries} tiradas, {trials} simulaciones, hecho por la red {net}",
+        "{stakes}, {entries} lances, {trials} simulações, feito pela rede {net}",
+    ),
+    "with_cube": text("with the cube", "con cubo", "com cubo"),
+    "no_cube": text("no cube", "sin cubo", "sem cubo"),
+    "book_opinion": text(
+        "Book {book}: {best} is best; what was played: {verdict}.",
+        "Libro {book}: lo mejor es {best}; lo jugado: {verdict}.",
+        "Livro {book}: o melhor é {best}; o jogado: {verdict}.",
+    ),
+    "book_says_best": text("the book's best", "la mejor del libro", "a melhor do livro"),
+    "book_says_playable": text("as good", "igual de buena", "igualmente boa"),
+    "won": text("won", "ganada", "ganha"),
+    "lost_match": text("lost", "perdida", "perdida"),
+    "luck_trend": text(
+        "Luck, added up match by match (points)",
+        "Suerte acumulada partida a partida (puntos)",
+        "Sorte acumulada partida a partida (pontos)",
+    ),
+    "won_without_luck": text(
+        "Won {won} of {matches} finished matches; without the luck of the dice it would have been {adjusted}.",
+        "Ganó {won} de {matches} partidas terminadas; sin la suerte de los dados habrían sido {adjusted}.",
+        "Ganhou {won} de {matches} partidas terminadas; sem a sorte dos dados teriam sido {adjusted}.",
+    ),
+    "points_without_luck": text(
+        "Money sessions: {sessions}, {points} points; without the luck of the dice {adjusted}.",
+        "Sesiones por puntos: {sessions}, {points} puntos; sin la suerte de los dados {adjusted}.",
+        "Sessões por pontos: {sessions}, {points} pontos; sem a sorte dos dados {adjusted}.",
+    ),
+    "latest_matches": text(
+        "The latest {shown}; all: {link}.", "Las últimas {shown}; todas: {link}.", "As últimas {shown}; todas: {link}."
+    ),
+    "more_files": text(
+        "{count} more files are in archive.json.",
+        "Hay {count} archivos más en archive.json.",
+        "Há mais {count} arquivos em archive.json.",
     ),
     "roll": text("Roll", "Tirada", "Lance"),
     "times": text("Times", "Veces", "Vezes"),
