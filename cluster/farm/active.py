@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from cluster.farm.kinds import Cost, JobRun, Piece
+from cluster.ledger import Completion
 from cluster.roster import Assignment
 from cluster.scheduling import Arrival, Speed
 from cluster.store import JobRecord, TrialRange
@@ -27,11 +29,11 @@ class ActiveJob:
     workers: set[str] = field(default_factory=set)
     retries: int = 0
     seconds: float = 0.0
-    noted: float = -1e9
     noted_done: int = -1
 
     def __post_init__(self) -> None:
         self.arrival = Arrival(self.started)
+        self.noted = self.started  # of its beginning its watchers know
 
     def next(self, workers: int, under_way: Mapping[str, Sequence[TrialRange]]) -> Piece | None:
         """The next piece; None when there is nothing to hand out until something comes back."""
@@ -86,6 +88,12 @@ class ActiveJob:
     def cost(self, now: float) -> Cost:
         """What it took."""
         return Cost(self.record.id, len(self.workers), self.retries, now - self.started)
+
+    def completion(self, now: float) -> Completion:
+        """What is written when it is done."""
+        run, record = self.run, self.record
+        report = json.dumps(run.report(self.cost(now)), separators=(",", ":"))
+        return Completion(record.id, record.key, run.result(), report, run.done, run.total, self.progress(now))
 
     def progress(self, now: float) -> dict[str, Any]:
         """What watchers are told."""

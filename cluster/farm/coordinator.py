@@ -22,7 +22,7 @@ from cluster.farm.desk import Desk
 from cluster.farm.pool import Outcome, WorkerPool
 from cluster.farm.registry import Kinds, read
 from cluster.farm.status import Counters, farm_status
-from cluster.ledger import Block, EventKind, Ledger
+from cluster.ledger import Block, Completion, EventKind, Ledger
 from cluster.roster import Assignment
 from cluster.scheduling import FairQueue, Priority
 from cluster.store import JobRecord, JobState, TrialRange
@@ -299,7 +299,7 @@ class Farm:
             known = self._ledger.get_result(record.key)
             if known is not None:
                 report = kind.old_report(record.key, net, known, job)
-                self._ledger.finish(job, JobState.DONE, self._wall(), report=_json(report))
+                self._ledger.finish(job, JobState.DONE, self._wall(), report=json.dumps(report, separators=(",", ":")))
                 self._tracker(record, None, JobState.DONE)
                 self.counters.done += 1
                 self._forget(job)
@@ -333,26 +333,28 @@ class Farm:
     def _conclude(self) -> bool:
         """Write the ends that are decided. Repeated where the ledger was away: a job ends once."""
         moved = bool(self._ending)
+        done: list[Completion] = []
         for job, (state, message, code) in list(self._ending.items()):
             active = self._active.get(job)
-            report = ""
             if state is JobState.DONE and active is not None:
                 try:
-                    answer = active.run.result()
-                    report = _json(active.run.report(active.cost(self._clock())))
+                    done.append(active.completion(self._clock()))
+                    continue
                 except Exception as error:
                     state, (message, code) = JobState.FAILED, _failure(error)
-                else:
-                    self._ledger.put_result(active.record.key, answer)
-            if active is not None and state is JobState.DONE:
-                self._ledger.note(job, active.run.done, active.run.total, active.progress(self._clock()), self._wall())
-            if self._ledger.finish(job, state, self._wall(), message=message, code=code, report=report):
-                self.counters.ended(state)
-                log.info("job %s is %s %s", job, state.value, message, extra={"job": job})
-                if active is not None:
-                    self._tracker(active.record, active, state)
-            self._forget(job)
+            self._ended(job, state, self._ledger.finish(job, state, self._wall(), message=message, code=code), message)
+        for one, by_us in zip(done, self._ledger.complete(done, self._wall()), strict=True):
+            self._ended(one.job, JobState.DONE, by_us)
         return moved
+
+    def _ended(self, job: str, state: JobState, by_us: bool, message: str = "") -> None:
+        active = self._active.get(job)
+        if by_us:
+            self.counters.ended(state)
+            log.info("job %s is %s %s", job, state.value, message, extra={"job": job})
+            if active is not None:
+                self._tracker(active.record, active, state)
+        self._forget(job)
 
     def _note(self, now: float) -> None:
         """Tell watchers how far jobs are; look after those that can move by themselves."""
@@ -394,7 +396,3 @@ def _failure(error: BaseException) -> tuple[str, str]:
     if isinstance(error, GammonfarmError):
         return str(error), "internal"
     return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}", "internal"
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))

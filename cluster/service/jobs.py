@@ -101,7 +101,8 @@ def _accept(shared: Shared, caller: Caller, question: Question, response: Respon
     (submitted,) = shared.front.submit([question], caller)
     response.status_code = 201 if submitted.created else 200
     response.headers["Location"] = f"/v1/jobs/{submitted.job}"
-    return Accepted(job=job_view(_job(shared, submitted.job)), created=submitted.created)
+    record = submitted.record or _job(shared, submitted.job)
+    return Accepted(job=job_view(record), created=submitted.created)
 
 
 def _job(shared: Shared, job_id: str) -> JobRecord:
