@@ -181,12 +181,12 @@ async def events(
     record = await run_in_threadpool(_job, shared, job_id)
     begin = after_of(last_event_id, after)
 
-    async def stream() -> AsyncIterator[str]:
-        yield "retry: 1000\n\n"
+    async def stream() -> AsyncIterator[bytes]:
+        yield b"retry: 1000\n\n"
         if record.state.is_final and record.events <= begin:
             return
-        async for event in job_events(shared.hub, shared.ledger, job_id, begin):
-            yield sse(event)
+        async for some in job_events(shared.hub, job_id, begin):
+            yield sse(some)
 
     if shared.hub.open >= shared.limits.streams:
         raise ProblemError(503, f"at most {shared.limits.streams} streams", "too-many", retry_after=10)
