@@ -149,6 +149,9 @@ class Ledger(Store, Protocol):
     ) -> bool:
         """End a job. Returns whether this call did it: a job ends once."""
 
+    def take(self, steps: Sequence[Change]) -> list[bool]:
+        """Take steps in the lives of several jobs, in order and in one trip. Returns which were possible."""
+
     def complete(self, completions: Sequence[Completion], now: float) -> list[bool]:
         """Keep the answers of jobs and end them as done, in one go: all of it or nothing. Returns as `finish`."""
 
@@ -200,31 +203,36 @@ class Ledger(Store, Protocol):
 
 
 class LedgerSteps:
-    """The steps of a job's life, the same for every ledger; `_change` takes one."""
+    """The single steps of a job's life, the same for every ledger."""
 
     def start(self, job_id: str, total: int, now: float) -> bool:
         """See `Ledger`."""
-        fields = {"state": JobState.RUNNING, "blocks_total": total}
-        return self._change(Change(job_id, (JobState.QUEUED,), EventKind.STARTED, now, fields, {"total": total}))
+        return self.take([started(job_id, total, now)])[0]
 
     def note(self, job_id: str, done: int, total: int, data: dict[str, Any], now: float) -> bool:
         """See `Ledger`."""
-        return self._change(noted(job_id, done, total, data, now))
+        return self.take([noted(job_id, done, total, data, now)])[0]
 
     def finish(
         self, job_id: str, state: JobState, now: float, *, message: str = "", code: str = "", report: str = ""
     ) -> bool:
         """See `Ledger`."""
-        return self._change(finished(job_id, state, now, message=message, code=code, report=report))
+        return self.take([finished(job_id, state, now, message=message, code=code, report=report)])[0]
 
     def prioritise(self, job_id: str, priority: Priority, now: float) -> bool:
         """See `Ledger`."""
         said = {"priority": priority.value}
-        return self._change(Change(job_id, OPEN_STATES, EventKind.PRIORITY, now, {"priority": priority}, said))
+        return self.take([Change(job_id, OPEN_STATES, EventKind.PRIORITY, now, {"priority": priority}, said)])[0]
 
-    def _change(self, change: Change) -> bool:
-        """Take a step if the job is in one of its states; whether it was."""
+    def take(self, steps: Sequence[Change]) -> list[bool]:
+        """See `Ledger`."""
         raise NotImplementedError
+
+
+def started(job_id: str, total: int, now: float) -> Change:
+    """A queued job begins."""
+    fields = {"state": JobState.RUNNING, "blocks_total": total}
+    return Change(job_id, (JobState.QUEUED,), EventKind.STARTED, now, fields, {"total": total})
 
 
 def noted(job_id: str, done: int, total: int, data: dict[str, Any], now: float) -> Change:

@@ -120,21 +120,25 @@ class MemoryLedger(LedgerSteps, MemoryStore):
 
     def _complete(self, done: Completion, now: float) -> bool:
         self.put_result(done.key, done.answer)
-        self._change(noted(done.job, done.done, done.total, done.data, now))
+        self._take(noted(done.job, done.done, done.total, done.data, now))
         return self.finish(done.job, JobState.DONE, now, report=done.report)
 
-    def _change(self, change: Change) -> bool:
+    def take(self, steps: Sequence[Change]) -> list[bool]:
+        """See `Ledger`."""
         with self._changed:
-            job = self._jobs.get(change.job)
-            if job is None or job.state not in change.states:
-                return False
-            self._jobs[job.id] = replace(job, updated=change.now, **change.fields)
-            if change.kind.is_final:
-                self._open.pop(job.id, None)
-            self._event(job.id, change.kind, change.now, change.said)
-            if change.kind.is_final and self._forgetful:
-                self._forget(job.id)
-            return True
+            return [self._take(step) for step in steps]
+
+    def _take(self, step: Change) -> bool:
+        job = self._jobs.get(step.job)
+        if job is None or job.state not in step.states:
+            return False
+        self._jobs[job.id] = replace(job, updated=step.now, **step.fields)
+        if step.kind.is_final:
+            self._open.pop(job.id, None)
+        self._event(job.id, step.kind, step.now, step.said)
+        if step.kind.is_final and self._forgetful:
+            self._forget(job.id)
+        return True
 
     def _forget(self, job_id: str) -> None:
         self._questions.pop(self._jobs.pop(job_id).key, None)

@@ -209,8 +209,18 @@ class RedisLedger(LedgerSteps, RedisStore):
 
         return [bool(number) for number in self._call(write)] if completions else []
 
-    def _change(self, change: Change) -> bool:
-        return bool(self._call(lambda: self._step(*_step(change))))
+    def take(self, steps: Sequence[Change]) -> list[bool]:
+        """See `Ledger`."""
+
+        def write() -> Any:
+            if len(steps) == 1:
+                return [self._step(*_step(steps[0]))]
+            with self._client.pipeline(transaction=False) as pipe:
+                for step in steps:
+                    self._step(*_step(step), client=pipe)
+                return pipe.execute()
+
+        return [bool(number) for number in self._call(write)] if steps else []
 
     def events(self, job_id: str, after: int = 0, limit: int = 1000) -> list[Event]:
         """See `Ledger`."""

@@ -13,6 +13,7 @@ from cluster.ledger import Completion
 from cluster.roster import Assignment
 from cluster.scheduling import Arrival, Speed
 from cluster.store import JobRecord, TrialRange
+from engine.errors import GammonfarmError, InfrastructureError, InputError
 from workers.spec import WorkerSpec
 
 
@@ -107,3 +108,14 @@ class ActiveJob:
     def spec_of(self, assignment: Assignment) -> WorkerSpec[Any, Any]:
         """How the worker of one of its tasks is made."""
         return self.under_way[id(assignment)][1].spec
+
+
+def failure_of(error: BaseException) -> tuple[str, str]:
+    """Message and code of what ended a job."""
+    if isinstance(error, InputError):
+        return str(error), "input"
+    if isinstance(error, InfrastructureError):
+        return str(error), "infrastructure"
+    if isinstance(error, GammonfarmError):
+        return str(error), "internal"
+    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}", "internal"
