@@ -464,6 +464,22 @@ def test_streams_that_want_to_know_the_same_share_one_look_that_is_not_older_tha
     assert ledger.looks == 2
 
 
+def test_streams_that_hear_nothing_look_together_for_what_they_missed() -> None:
+    ledger = SlowLedger()
+    ledger.go.set()
+    submission = Submission(JobKind.ROLLOUT, "k", "{}", "anna", Priority.NORMAL)
+    (job,) = (submitted.job for submitted in ledger.submit([submission], 1.0))
+
+    async def ask() -> list[list[Event] | None]:
+        hub = Hub(ledger, 100)
+        with hub.watch((job,)):
+            return [await hub.missed(job, 1) for _ in range(50)] + [await hub.missed(job, 0)]
+
+    found = [len(events or ()) for events in asyncio.run(ask())]
+    assert found == [0] * 50 + [1]
+    assert ledger.looks == 2
+
+
 def test_streams_are_limited() -> None:
     service = Service(streams=1)
     with service.client:

@@ -7,7 +7,7 @@ import contextlib
 import logging
 import random
 import threading
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -71,6 +71,7 @@ class Hub:
         self._pump: asyncio.Task[None] | None = None
         self._looks: dict[tuple[str, int], asyncio.Task[list[Event] | None]] = {}
         self._reading = asyncio.Semaphore(_READS)
+        self._quiet: dict[str, tuple[int, float]] = {}
         self.open = 0
 
     def start(self) -> None:
@@ -108,6 +109,7 @@ class Hub:
                 del self._watches[job][watch]
                 if not self._watches[job]:
                     del self._watches[job]
+                    self._quiet.pop(job, None)
 
     async def history(self, job: str, after: int) -> list[Event] | None:
         """Events of a job with higher numbers, from the ledger: as it is after this call began. None: it is away.
@@ -119,6 +121,17 @@ class Hub:
         if key not in self._looks:
             self._looks[key] = asyncio.create_task(self._look(key))
         return await asyncio.shield(self._looks[key])
+
+    async def missed(self, job: str, after: int) -> list[Event] | None:
+        """What the feed may have dropped: as `history`, but [] where a look of the last seconds found nothing."""
+        now = asyncio.get_running_loop().time()
+        known, at = self._quiet.get(job, (-1, 0.0))
+        if known == after and now - at < _HEARTBEAT / 2:
+            return []
+        found = await self.history(job, after)
+        if found == []:
+            self._quiet[job] = (after, now)
+        return found
 
     async def _look(self, key: tuple[str, int]) -> list[Event] | None:
         async with self._reading:
@@ -171,25 +184,25 @@ async def job_events(hub: Hub, job: str, after: int) -> AsyncIterator[list[Event
     """
     with hub.watch((job,)) as watch:
         last = after
-        gap = True
+        look: Callable[[str, int], Awaitable[list[Event] | None]] | None = hub.history
         while True:
             fresh: list[Event] = []
-            if gap:
-                found = await hub.history(job, last)
+            if look is not None:
+                found = await look(job, last)
                 fresh = found or []
                 # A long history comes in pages.
-                gap = found is None or len(found) >= 1000
+                look = hub.history if found is None or len(found) >= 1000 else None
             if not fresh:
                 told = await watch.next(_HEARTBEAT * random.uniform(0.7, 1.0))  # not all streams at the same moment
                 if not told:
-                    gap = True  # the feed forgets after a while: look for what it may have dropped
+                    look = hub.missed
                     yield []
                     continue
                 fresh = [event for event in told if event.number > last]
                 if not fresh:
                     continue
                 if fresh[-1].number != last + len(fresh):
-                    gap = True
+                    look = hub.history
                     continue
             last = fresh[-1].number
             yield fresh
