@@ -281,6 +281,8 @@ class EmbeddedRedis:
             "save": '""',
             "appendonly": "yes",
             "appendfsync": "everysec",
+            # Writing the file anew keeps the disk busy for a second or two, and every write waits for the disk.
+            "auto-aof-rewrite-min-size": "256mb",
             "maxmemory": "0",
         }
         return "".join(f"{name} {value}\n" for name, value in settings.items())

@@ -65,6 +65,8 @@ class Submitted:
     job: str
     created: bool
     """False: the same question is a job already."""
+    record: JobRecord | None = field(default=None, compare=False)
+    """The job as it was then; None where another version has written it."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,33 @@ class JobQuery:
 
 Block = tuple[str, TrialRange, bytes]
 """Series, range, payload."""
+
+
+@dataclass(frozen=True)
+class Completion:
+    """Everything that is written when a job is done."""
+
+    job: str
+    key: str
+    answer: bytes
+    report: str
+    """Provenance and timing, as JSON."""
+    done: int
+    total: int
+    data: dict[str, Any]
+    """What watchers are told last, before the end."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A step in a job's life: possible in some states, it sets fields and leaves an event."""
+
+    job: str
+    states: tuple[JobState, ...]
+    kind: EventKind
+    now: float
+    fields: dict[str, Any]
+    said: dict[str, Any]
 
 
 class Ledger(Store, Protocol):
@@ -119,6 +148,12 @@ class Ledger(Store, Protocol):
         self, job_id: str, state: JobState, now: float, *, message: str = "", code: str = "", report: str = ""
     ) -> bool:
         """End a job. Returns whether this call did it: a job ends once."""
+
+    def take(self, steps: Sequence[Change]) -> list[bool]:
+        """Take steps in the lives of several jobs, in order and in one trip. Returns which were possible."""
+
+    def complete(self, completions: Sequence[Completion], now: float) -> list[bool]:
+        """Keep the answers of jobs and end them as done, in one go: all of it or nothing. Returns as `finish`."""
 
     def leave(self, job_id: str, client: str, now: float) -> int | None:
         """A client does not want the answer of an open job any more: the job is cancelled when nobody else does.
@@ -168,40 +203,48 @@ class Ledger(Store, Protocol):
 
 
 class LedgerSteps:
-    """The steps of a job's life, the same for every ledger; `_change` takes one."""
+    """The single steps of a job's life, the same for every ledger."""
 
     def start(self, job_id: str, total: int, now: float) -> bool:
         """See `Ledger`."""
-        change = {"state": JobState.RUNNING, "blocks_total": total}
-        return self._change(job_id, (JobState.QUEUED,), EventKind.STARTED, now, change, {"total": total})
+        return self.take([started(job_id, total, now)])[0]
 
     def note(self, job_id: str, done: int, total: int, data: dict[str, Any], now: float) -> bool:
         """See `Ledger`."""
-        change = {"blocks_done": done, "blocks_total": total}
-        said = {"done": done, "total": total, **data}
-        return self._change(job_id, (JobState.RUNNING,), EventKind.PROGRESS, now, change, said)
+        return self.take([noted(job_id, done, total, data, now)])[0]
 
     def finish(
         self, job_id: str, state: JobState, now: float, *, message: str = "", code: str = "", report: str = ""
     ) -> bool:
         """See `Ledger`."""
-        change = {"state": state, "message": message, "code": code, "report": report}
-        said = {"message": message, "code": code} if message or code else {}
-        return self._change(job_id, OPEN_STATES, EventKind(state.value), now, change, said)
+        return self.take([finished(job_id, state, now, message=message, code=code, report=report)])[0]
 
     def prioritise(self, job_id: str, priority: Priority, now: float) -> bool:
         """See `Ledger`."""
         said = {"priority": priority.value}
-        return self._change(job_id, OPEN_STATES, EventKind.PRIORITY, now, {"priority": priority}, said)
+        return self.take([Change(job_id, OPEN_STATES, EventKind.PRIORITY, now, {"priority": priority}, said)])[0]
 
-    def _change(
-        self,
-        job_id: str,
-        states: tuple[JobState, ...],
-        kind: EventKind,
-        now: float,
-        change: dict[str, Any],
-        said: dict[str, Any],
-    ) -> bool:
-        """If the job is in one of these states, change its fields and tell of it; whether it was."""
+    def take(self, steps: Sequence[Change]) -> list[bool]:
+        """See `Ledger`."""
         raise NotImplementedError
+
+
+def started(job_id: str, total: int, now: float) -> Change:
+    """A queued job begins."""
+    fields = {"state": JobState.RUNNING, "blocks_total": total}
+    return Change(job_id, (JobState.QUEUED,), EventKind.STARTED, now, fields, {"total": total})
+
+
+def noted(job_id: str, done: int, total: int, data: dict[str, Any], now: float) -> Change:
+    """A running job has come so far."""
+    fields = {"blocks_done": done, "blocks_total": total}
+    return Change(job_id, (JobState.RUNNING,), EventKind.PROGRESS, now, fields, {"done": done, "total": total, **data})
+
+
+def finished(
+    job_id: str, state: JobState, now: float, *, message: str = "", code: str = "", report: str = ""
+) -> Change:
+    """A job ends."""
+    fields = {"state": state, "message": message, "code": code, "report": report}
+    said = {"message": message, "code": code} if message or code else {}
+    return Change(job_id, OPEN_STATES, EventKind(state.value), now, fields, said)

@@ -8,7 +8,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cluster.ledger import Block, Event, EventKind, JobQuery, LedgerSteps, Submission, Submitted
+from cluster.ledger import (
+    Block,
+    Change,
+    Completion,
+    Event,
+    EventKind,
+    JobQuery,
+    LedgerSteps,
+    Submission,
+    Submitted,
+    noted,
+)
 from cluster.store import JobRecord, JobState, MemoryStore
 
 _FEED = 20_000
@@ -51,7 +62,7 @@ class MemoryLedger(LedgerSteps, MemoryStore):
             not job.state.is_final or (job.state is JobState.DONE and submission.key in self._results)
         ):
             self._askers[latest].add(submission.client)
-            return Submitted(latest, created=False)
+            return Submitted(latest, created=False, record=job)
         number += 1
         name = submission.key if number == 1 else f"{submission.key}-{number}"
         self._questions[submission.key] = (name, number)
@@ -72,7 +83,7 @@ class MemoryLedger(LedgerSteps, MemoryStore):
         self._open[name] = self._order
         self._askers[name] = {submission.client}
         self._event(name, EventKind.QUEUED, now, {"priority": submission.priority.value, "client": submission.client})
-        return Submitted(name, created=True)
+        return Submitted(name, created=True, record=self._jobs[name])
 
     def open_ids(self) -> list[str]:
         """See `Ledger`."""
@@ -102,26 +113,32 @@ class MemoryLedger(LedgerSteps, MemoryStore):
                 self.finish(job_id, JobState.CANCELLED, now, message=f"by {client}", code="cancelled")
             return len(askers)
 
-    def _change(
-        self,
-        job_id: str,
-        states: tuple[JobState, ...],
-        kind: EventKind,
-        now: float,
-        change: dict[str, Any],
-        said: dict[str, Any],
-    ) -> bool:
+    def complete(self, completions: Sequence[Completion], now: float) -> list[bool]:
+        """See `Ledger`."""
         with self._changed:
-            job = self._jobs.get(job_id)
-            if job is None or job.state not in states:
-                return False
-            self._jobs[job_id] = replace(job, updated=now, **change)
-            if kind.is_final:
-                self._open.pop(job_id, None)
-            self._event(job_id, kind, now, said)
-            if kind.is_final and self._forgetful:
-                self._forget(job_id)
-            return True
+            return [self._complete(completion, now) for completion in completions]
+
+    def _complete(self, done: Completion, now: float) -> bool:
+        self.put_result(done.key, done.answer)
+        self._take(noted(done.job, done.done, done.total, done.data, now))
+        return self.finish(done.job, JobState.DONE, now, report=done.report)
+
+    def take(self, steps: Sequence[Change]) -> list[bool]:
+        """See `Ledger`."""
+        with self._changed:
+            return [self._take(step) for step in steps]
+
+    def _take(self, step: Change) -> bool:
+        job = self._jobs.get(step.job)
+        if job is None or job.state not in step.states:
+            return False
+        self._jobs[job.id] = replace(job, updated=step.now, **step.fields)
+        if step.kind.is_final:
+            self._open.pop(job.id, None)
+        self._event(job.id, step.kind, step.now, step.said)
+        if step.kind.is_final and self._forgetful:
+            self._forget(job.id)
+        return True
 
     def _forget(self, job_id: str) -> None:
         self._questions.pop(self._jobs.pop(job_id).key, None)

@@ -16,7 +16,19 @@ from typing import Any
 
 from cluster import keys
 from cluster.embedded_redis import EmbeddedRedis
-from cluster.ledger import OPEN_STATES, Block, Event, EventKind, JobQuery, LedgerSteps, Submission, Submitted
+from cluster.ledger import (
+    Block,
+    Change,
+    Completion,
+    Event,
+    EventKind,
+    JobQuery,
+    LedgerSteps,
+    Submission,
+    Submitted,
+    finished,
+    noted,
+)
 from cluster.payload import seal
 from cluster.redis_store import RedisStore, field_of, job_of
 from cluster.settings import Settings
@@ -41,7 +53,7 @@ if latest then
   if state == 'queued' or state == 'running' or (state == 'done' and redis.call('EXISTS', KEYS[2]) == 1) then
     redis.call('SADD', ARGV[9] .. latest, ARGV[5])
     redis.call('EXPIRE', ARGV[9] .. latest, ARGV[10])
-    return {latest, 0}
+    return {latest, 0, redis.call('HGETALL', ARGV[7] .. latest)}
   end
 end
 local number = redis.call('HINCRBY', KEYS[1], 'number', 1)
@@ -62,7 +74,7 @@ local data = cjson.encode({priority = ARGV[6], client = ARGV[5]})
 redis.call('XADD', ARGV[8] .. id, '1-0', 'kind', 'queued', 'time', ARGV[2], 'data', data)
 redis.call('XADD', KEYS[6], 'MAXLEN', '~', ARGV[11], '*', 'job', id, 'number', 1, 'kind', 'queued', 'time', ARGV[2],
   'data', data)
-return {id, 1}
+return {id, 1, redis.call('HGETALL', job)}
 """
 
 # KEYS: job, events, open, feed, askers
@@ -138,7 +150,10 @@ class RedisLedger(LedgerSteps, RedisStore):
                     self._submit(names, values, client=pipe)
                 return pipe.execute()
 
-        return [Submitted(job.decode(), bool(created)) for job, created in self._call(write)]
+        return [
+            Submitted(job.decode(), bool(created), job_of(dict(zip(fields[::2], fields[1::2], strict=True))))
+            for job, created, fields in self._call(write)
+        ]
 
     def open_ids(self) -> list[str]:
         """See `Ledger`."""
@@ -176,28 +191,36 @@ class RedisLedger(LedgerSteps, RedisStore):
         names = [keys.JOB.key(job_id), keys.ASKERS.key(job_id)]
         others = int(self._call(lambda: self._leave(names, [client])))
         if others == 0:
-            change = {"state": JobState.CANCELLED.value, "message": f"by {client}", "code": "cancelled"}
-            said = {"message": f"by {client}", "code": "cancelled"}
-            self._change(job_id, OPEN_STATES, EventKind.CANCELLED, now, change, said, unasked=True)
+            end = finished(job_id, JobState.CANCELLED, now, message=f"by {client}", code="cancelled")
+            self._call(lambda: self._step(*_step(end, unasked=True)))
         return None if others < 0 else others
 
-    def _change(
-        self,
-        job_id: str,
-        states: tuple[JobState, ...],
-        kind: EventKind,
-        now: float,
-        change: dict[str, Any],
-        said: dict[str, Any],
-        *,
-        unasked: bool = False,
-    ) -> bool:
-        names = [keys.JOB.key(job_id), keys.EVENTS.key(job_id), keys.OPEN.key(), keys.FEED.key()]
-        names.append(keys.ASKERS.key(job_id))
-        values: list[Any] = [job_id, repr(now), kind.value, json.dumps(said), int(kind.is_final)]
-        values += [keys.CACHE_TTL, _EVENTS, _FEED, int(unasked), len(states), *(state.value for state in states)]
-        values += [part for item in change.items() for part in item]
-        return bool(self._call(lambda: self._step(names, values)))
+    def complete(self, completions: Sequence[Completion], now: float) -> list[bool]:
+        """See `Ledger`."""
+
+        def write() -> Any:
+            # A transaction: a server that refuses the answer must not take the end.
+            with self._client.pipeline(transaction=True) as pipe:
+                for done in completions:
+                    pipe.set(keys.RESULT.key(done.key), seal(done.answer), ex=keys.RESULT.ttl)
+                    self._step(*_step(noted(done.job, done.done, done.total, done.data, now)), client=pipe)
+                    self._step(*_step(finished(done.job, JobState.DONE, now, report=done.report)), client=pipe)
+                return pipe.execute()[2::3]
+
+        return [bool(number) for number in self._call(write)] if completions else []
+
+    def take(self, steps: Sequence[Change]) -> list[bool]:
+        """See `Ledger`."""
+
+        def write() -> Any:
+            if len(steps) == 1:
+                return [self._step(*_step(steps[0]))]
+            with self._client.pipeline(transaction=False) as pipe:
+                for step in steps:
+                    self._step(*_step(step), client=pipe)
+                return pipe.execute()
+
+        return [bool(number) for number in self._call(write)] if steps else []
 
     def events(self, job_id: str, after: int = 0, limit: int = 1000) -> list[Event]:
         """See `Ledger`."""
@@ -290,6 +313,15 @@ def _submission(s: Submission, now: float) -> tuple[list[str], list[Any]]:
     values: list[Any] = [s.key, repr(now), s.kind.value, s.request, s.client, s.priority.value]
     values += [keys.JOB.key(), keys.EVENTS.key(), keys.ASKERS.key(), keys.CACHE_TTL, _FEED]
     return [*names, keys.FEED.key()], values
+
+
+def _step(change: Change, *, unasked: bool = False) -> tuple[list[str], list[Any]]:
+    names = [keys.JOB.key(change.job), keys.EVENTS.key(change.job), keys.OPEN.key(), keys.FEED.key()]
+    names.append(keys.ASKERS.key(change.job))
+    values: list[Any] = [change.job, repr(change.now), change.kind.value, json.dumps(change.said)]
+    values += [int(change.kind.is_final), keys.CACHE_TTL, _EVENTS, _FEED, int(unasked)]
+    values += [len(change.states), *(state.value for state in change.states)]
+    return names, values + [part for item in change.fields.items() for part in item]
 
 
 def _event(job: str, number: int, fields: dict[bytes, bytes]) -> Event:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 _NAMED = ("gammonfarm", "numba", "numpy", "ray", "torch")
@@ -10,10 +11,12 @@ _NAMED = ("gammonfarm", "numba", "numpy", "ray", "torch")
 
 def versions(names: tuple[str, ...] = _NAMED) -> dict[str, str]:
     """Installed versions by distribution name, and Python's; nothing is imported."""
-    found = {"python": platform.python_version()}
-    for name in names:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+    return {"python": platform.python_version(), **{name: _version(name) for name in names}}
+
+
+@cache
+def _version(name: str) -> str:
+    try:
+        return version(name)  # reads a file; every answer of a farm asks
+    except PackageNotFoundError:
+        return "not installed"

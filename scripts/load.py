@@ -4,6 +4,8 @@
 
 It starts an API and a coordinator that works by itself (no Ray) on a folder of its own. Each client submits at its own
 steady pace, so that a slow answer is seen as one and does not slow the clients down with it (--rate: of all together).
+Beside the times that clients saw it reports the server's own (from /metrics), how late the clients themselves woke, and
+what a sync of the disk took at the end: on a machine that does other things too, these say whose time it was.
 """
 
 from __future__ import annotations
@@ -11,8 +13,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import gc
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -23,6 +27,8 @@ from typing import Any
 import httpx
 
 from scripts.chaos import end_in_order, free_port, new_home, shared_kernels
+
+_TICK = 0.01
 
 BEAR_OFF = "XGID=-AA" + "-" * 20 + "aa-:0:0:1:21:0:0:0:0:10"
 
@@ -41,6 +47,7 @@ class Crowd:
     def __init__(self, url: str, options: argparse.Namespace) -> None:
         self._url, self._options = url, options
         self.waits: list[float] = []
+        self.late: list[float] = []
         self.jobs: dict[int, str] = {}
         self.created = 0
         self.streams: dict[str, int] = {}
@@ -60,7 +67,10 @@ class Crowd:
             if watchers is not None and watchers.stdout is not None:
                 opened = await asyncio.to_thread(watchers.stdout.readline)
                 assert opened == "open\n", "the streams did not open"
+            gc.freeze()  # the instrument must not pause
+            lateness = asyncio.create_task(self._watch_itself())
             await asyncio.gather(*(self._client(k) for k in range(o.clients)))
+            lateness.cancel()
             # Everything once more: nothing may be new.
             for number in range(0, o.jobs, max(o.jobs // 200, 1)):
                 answer = await http.post("/v1/jobs", json=question(number))
@@ -70,6 +80,12 @@ class Crowd:
             if watchers is not None:
                 said, _ = await asyncio.to_thread(watchers.communicate, timeout=120)
                 self.streams = json.loads(said)
+
+    async def _watch_itself(self) -> None:
+        while True:
+            began = time.perf_counter()
+            await asyncio.sleep(_TICK)
+            self.late.append(time.perf_counter() - began - _TICK)
 
     async def _client(self, k: int) -> None:
         o = self._options
@@ -112,15 +128,17 @@ def main() -> int:
         try:
             wait_until_warm(url)
             crowd = Crowd(url, options)
-            before = api_seconds(farm.pid)
+            before, counted = api_seconds(farm.pid), served(url)
             asyncio.run(crowd.run())
             spent = api_seconds(farm.pid) - before
+            within = {k: v - counted.get(k, 0) for k, v in served(url).items()}
+            syncs = sorted(sync_seconds(home) for _ in range(200))
             states = wait_for_all(url, list(crowd.jobs.values()), options.patience)
         finally:
             farm.send_signal(signal.SIGTERM)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 farm.wait(60)
-    waits = sorted(crowd.waits)
+    waits, late = sorted(crowd.waits), sorted(crowd.late)
     report = {
         "submitted": len(waits),
         "different_jobs": len(set(crowd.jobs.values())),
@@ -128,6 +146,9 @@ def main() -> int:
         "done": states.get("done", 0),
         "streams": crowd.streams,
         "submit_ms": {p: percentile(waits, p) for p in (50, 90, 99, 100)},
+        "served_percent_within_ms": shares(within),
+        "clients_late_ms": {p: percentile(late, p) for p in (50, 90, 99, 100)},
+        "disk_sync_ms": {p: percentile(syncs, p) for p in (50, 90, 99, 100)},
         "rate": options.rate,
         "api_cpu_ms_a_submission": round(1000 * spent / max(len(waits), 1), 2),
         "load_average": os.getloadavg()[0],
@@ -145,6 +166,29 @@ def api_seconds(supervisor: int) -> float:
             if int(fields[1]) == supervisor and b"--part\0api" in (entry / "cmdline").read_bytes():
                 return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     return 0.0
+
+
+def served(url: str) -> dict[float, float]:
+    """How many submissions the API has answered within so many seconds, by its own clock."""
+    pattern = re.compile(r'^gammonfarm_request_seconds_bucket\{le="(.+?)",method="POST",route="/v1/jobs"\} (.+)$', re.M)
+    text = httpx.get(f"{url}/metrics", timeout=60).text
+    return {float(edge): float(count) for edge, count in pattern.findall(text)}
+
+
+def shares(within: dict[float, float]) -> dict[str, float]:
+    """In percent, by milliseconds."""
+    everything = max(within.values(), default=0) or 1
+    return {f"{1000 * edge:g}": round(100 * count / everything, 2) for edge, count in sorted(within.items())}
+
+
+def sync_seconds(folder: Path) -> float:
+    """How long the disk takes for a small write."""
+    with (folder / "sync").open("ab") as file:
+        began = time.perf_counter()
+        file.write(b"x" * 1000)
+        file.flush()
+        os.fsync(file.fileno())
+        return time.perf_counter() - began
 
 
 def percentile(rising: list[float], p: int) -> float:

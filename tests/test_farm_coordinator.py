@@ -9,11 +9,12 @@ import base64
 import json
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 from farm_pools import FlakyLedger, ToyPool
 from nets import random_filter, random_net
@@ -33,7 +34,7 @@ from cluster.farm.desk import Desk
 from cluster.farm.pool import InlinePool
 from cluster.farm.registry import Kinds, written
 from cluster.farm.status import FarmStatus
-from cluster.ledger import EventKind, Submission
+from cluster.ledger import Change, EventKind, Submission
 from cluster.memory_ledger import MemoryLedger
 from cluster.planner import plan
 from cluster.roster import MAX_KILLS
@@ -46,6 +47,7 @@ from engine.errors import InputError
 from engine.evaluator import Evaluator, Nets
 from training.positions import ShardTask
 from workers.golden import GoldenTask
+from workers.rollout import rollout_workers
 from workers.tasks import RolloutTask
 
 BEAR_OFF = "XGID=-BBB" + "-" * 18 + "bbb-:0:0:1:21:0:0:0:0:10"
@@ -260,6 +262,30 @@ from engine.ids import parse_position
 from engine.xgid import format_xgid
 from workers.spec import Weights, WorkerSpec
 """
+
+
+def test_a_net_is_packed_once_however_many_jobs_play_with_it() -> None:
+    packed = rollout_workers(NETS).weights
+    assert rollout_workers(Nets(NETS.main, NETS.filter)).weights is packed
+    other = rollout_workers(Nets(random_net(4), NETS.filter)).weights
+    assert other is not packed
+    assert not np.array_equal(other["main.table"], packed["main.table"])
+
+
+def test_jobs_that_begin_or_end_together_are_written_together() -> None:
+    class Counting(MemoryLedger):
+        trips: ClassVar[list[int]] = []
+
+        def take(self, steps: Sequence[Change]) -> list[bool]:
+            self.trips.append(sum(step.kind is EventKind.STARTED for step in steps))
+            return super().take(steps)
+
+    stage = Stage(ledger=Counting())
+    jobs = [stage.submit(seed=i, trials=36) for i in range(6)]
+    stage.finish()
+    assert [stage.kinds_of_events(job)[:2] for job in jobs] == [[EventKind.QUEUED, EventKind.STARTED]] * 6
+    assert sum(Counting.trips) == 6
+    assert max(Counting.trips) == 6
 
 
 def test_the_kind_of_job_in_the_documents_works() -> None:

@@ -16,7 +16,7 @@ from nets import random_filter, random_net
 from cluster.farm.coordinator import Farm, FarmOptions
 from cluster.farm.desk import Desk
 from cluster.farm.pool import InlinePool
-from cluster.ledger import EventKind, Submission
+from cluster.ledger import Event, EventKind, Submission
 from cluster.memory_ledger import MemoryLedger
 from cluster.scheduling import Priority
 from cluster.schemas import RolloutResult
@@ -412,7 +412,7 @@ def test_every_stream_of_a_job_hears_all_of_its_events_in_order() -> None:
         hub.start()
 
         async def follow() -> list[int]:
-            return [event.number async for event in job_events(hub, ledger, job, 0) if event is not None]
+            return [event.number async for some in job_events(hub, job, 0) for event in some]
 
         streams = [asyncio.create_task(follow()) for _ in range(50)]
         while hub.open < 50:
@@ -427,6 +427,57 @@ def test_every_stream_of_a_job_hears_all_of_its_events_in_order() -> None:
         return list(found)
 
     assert asyncio.run(listen()) == [list(range(1, 13))] * 50
+
+
+class SlowLedger(MemoryLedger):
+    """Whose answers about events stay under way until it is told to `go` on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go = threading.Event()
+        self.looks = 0
+
+    def events(self, job_id: str, after: int = 0, limit: int = 1000) -> list[Event]:
+        found = super().events(job_id, after, limit)
+        self.looks += 1
+        self.go.wait()
+        return found
+
+
+def test_streams_that_want_to_know_the_same_share_one_look_that_is_not_older_than_they_are() -> None:
+    ledger = SlowLedger()
+    submission = Submission(JobKind.ROLLOUT, "k", "{}", "anna", Priority.NORMAL)
+    (job,) = (submitted.job for submitted in ledger.submit([submission], 1.0))
+
+    async def ask() -> list[list[Event] | None]:
+        hub = Hub(ledger, 100)
+        early = [asyncio.create_task(hub.history(job, 0)) for _ in range(50)]
+        while not ledger.looks:
+            await asyncio.sleep(0.001)
+        ledger.start(job, 9, 2.0)  # the look under way has not seen this
+        late = [asyncio.create_task(hub.history(job, 0)) for _ in range(50)]
+        ledger.go.set()
+        return list(await asyncio.gather(*early, *late))
+
+    found = [len(events or ()) for events in asyncio.run(ask())]
+    assert found == [1] * 50 + [2] * 50
+    assert ledger.looks == 2
+
+
+def test_streams_that_hear_nothing_look_together_for_what_they_missed() -> None:
+    ledger = SlowLedger()
+    ledger.go.set()
+    submission = Submission(JobKind.ROLLOUT, "k", "{}", "anna", Priority.NORMAL)
+    (job,) = (submitted.job for submitted in ledger.submit([submission], 1.0))
+
+    async def ask() -> list[list[Event] | None]:
+        hub = Hub(ledger, 100)
+        with hub.watch((job,)):
+            return [await hub.missed(job, 1) for _ in range(50)] + [await hub.missed(job, 0)]
+
+    found = [len(events or ()) for events in asyncio.run(ask())]
+    assert found == [0] * 50 + [1]
+    assert ledger.looks == 2
 
 
 def test_streams_are_limited() -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from cluster.farm.kinds import Cost, JobRun, Piece
+from cluster.ledger import Completion
 from cluster.roster import Assignment
 from cluster.scheduling import Arrival, Speed
 from cluster.store import JobRecord, TrialRange
+from engine.errors import GammonfarmError, InfrastructureError, InputError
 from workers.spec import WorkerSpec
 
 
@@ -27,11 +30,11 @@ class ActiveJob:
     workers: set[str] = field(default_factory=set)
     retries: int = 0
     seconds: float = 0.0
-    noted: float = -1e9
     noted_done: int = -1
 
     def __post_init__(self) -> None:
         self.arrival = Arrival(self.started)
+        self.noted = self.started  # of its beginning its watchers know
 
     def next(self, workers: int, under_way: Mapping[str, Sequence[TrialRange]]) -> Piece | None:
         """The next piece; None when there is nothing to hand out until something comes back."""
@@ -87,6 +90,12 @@ class ActiveJob:
         """What it took."""
         return Cost(self.record.id, len(self.workers), self.retries, now - self.started)
 
+    def completion(self, now: float) -> Completion:
+        """What is written when it is done."""
+        run, record = self.run, self.record
+        report = json.dumps(run.report(self.cost(now)), separators=(",", ":"))
+        return Completion(record.id, record.key, run.result(), report, run.done, run.total, self.progress(now))
+
     def progress(self, now: float) -> dict[str, Any]:
         """What watchers are told."""
         said = self.run.progress()
@@ -99,3 +108,14 @@ class ActiveJob:
     def spec_of(self, assignment: Assignment) -> WorkerSpec[Any, Any]:
         """How the worker of one of its tasks is made."""
         return self.under_way[id(assignment)][1].spec
+
+
+def failure_of(error: BaseException) -> tuple[str, str]:
+    """Message and code of what ended a job."""
+    if isinstance(error, InputError):
+        return str(error), "input"
+    if isinstance(error, InfrastructureError):
+        return str(error), "infrastructure"
+    if isinstance(error, GammonfarmError):
+        return str(error), "internal"
+    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}", "internal"

@@ -15,18 +15,18 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cluster.farm.active import ActiveJob
+from cluster.farm.active import ActiveJob, failure_of
 from cluster.farm.charge import LEASE_SECONDS, Charge, Patience
 from cluster.farm.crew import Crew, names_of
 from cluster.farm.desk import Desk
 from cluster.farm.pool import Outcome, WorkerPool
 from cluster.farm.registry import Kinds, read
 from cluster.farm.status import Counters, farm_status
-from cluster.ledger import Block, EventKind, Ledger
+from cluster.ledger import Block, Change, Completion, EventKind, Ledger, noted, started
 from cluster.roster import Assignment
 from cluster.scheduling import FairQueue, Priority
 from cluster.store import JobRecord, JobState, TrialRange
-from engine.errors import GammonfarmError, InfrastructureError, InputError
+from engine.errors import InfrastructureError, InputError
 
 log = logging.getLogger(__name__)
 
@@ -85,6 +85,7 @@ class Farm:
         self._inbox.clear()
         self._queue = FairQueue()
         self._active = {}
+        self._starting: dict[str, Change] = {}
         self._ending: dict[str, tuple[JobState, str, str]] = {}
         self._sharers: dict[str, set[str]] = {}
         self._mark: str | None = None
@@ -171,7 +172,7 @@ class Farm:
         self._queue.charge(assignment.job, outcome.seconds - assignment.expected)
         self._queue.wait(assignment.job, False)
         if outcome.error is not None:
-            self._end(assignment.job, JobState.FAILED, *_failure(outcome.error))
+            self._end(assignment.job, JobState.FAILED, *failure_of(outcome.error))
             return
         log.debug("block done in %.2f s", outcome.seconds, extra=names_of(assignment, outcome.worker))
         self.counters.blocks += 1
@@ -193,7 +194,7 @@ class Farm:
             raise
         except Exception as error:
             log.exception("job %s failed", active.record.id, extra={"job": active.record.id})
-            self._end(active.record.id, JobState.FAILED, *_failure(error))
+            self._end(active.record.id, JobState.FAILED, *failure_of(error))
 
     # Orders
 
@@ -232,6 +233,7 @@ class Farm:
     def _forget(self, job: str) -> None:
         """Stop working on a job, whose end is written already."""
         self._queue.remove(job)
+        self._starting.pop(job, None)
         self._ending.pop(job, None)
         active = self._active.pop(job, None)
         if active is None:
@@ -264,7 +266,13 @@ class Farm:
                 continue
             self.crew.give(worker, assignment, self._active[assignment.job].spec_of(assignment), now)
             moved = True
+        self._write_starts()
         return moved
+
+    def _write_starts(self) -> None:
+        """Say which jobs have begun; said again where the ledger was away."""
+        self._ledger.take(list(self._starting.values()))
+        self._starting.clear()
 
     def _next_of(self, job: str) -> Assignment | None:
         active = self._active[job]
@@ -276,7 +284,7 @@ class Farm:
             # Its part of the workers: the last blocks of a job are cut for as many.
             piece = active.next(self.crew.roster.ready() // len(self._active) or 1, others)
         except Exception as error:
-            self._end(job, JobState.FAILED, *_failure(error))
+            self._end(job, JobState.FAILED, *failure_of(error))
             return None
         if piece is None:
             self._queue.wait(job, True)
@@ -299,14 +307,14 @@ class Farm:
             known = self._ledger.get_result(record.key)
             if known is not None:
                 report = kind.old_report(record.key, net, known, job)
-                self._ledger.finish(job, JobState.DONE, self._wall(), report=_json(report))
+                self._ledger.finish(job, JobState.DONE, self._wall(), report=json.dumps(report, separators=(",", ":")))
                 self._tracker(record, None, JobState.DONE)
                 self.counters.done += 1
                 self._forget(job)
                 return
         except ValueError as error:
             if isinstance(error, InputError):
-                self._end(job, JobState.FAILED, *_failure(error))
+                self._end(job, JobState.FAILED, *failure_of(error))
                 return
             # A result of a version with other fields: it is made again from the trials.
         try:
@@ -314,9 +322,9 @@ class Farm:
         except InfrastructureError:
             raise
         except Exception as error:
-            self._end(job, JobState.FAILED, *_failure(error))
+            self._end(job, JobState.FAILED, *failure_of(error))
             return
-        self._ledger.start(job, run.total, self._wall())
+        self._starting[job] = started(job, run.total, self._wall())
         log.info("job %s begins: %s of %s", job, record.kind.value, record.client, extra={"job": job})
         active = ActiveJob(record, run, now)
         self._active[job] = active
@@ -332,30 +340,34 @@ class Farm:
 
     def _conclude(self) -> bool:
         """Write the ends that are decided. Repeated where the ledger was away: a job ends once."""
+        self._write_starts()
         moved = bool(self._ending)
+        done: list[Completion] = []
         for job, (state, message, code) in list(self._ending.items()):
             active = self._active.get(job)
-            report = ""
             if state is JobState.DONE and active is not None:
                 try:
-                    answer = active.run.result()
-                    report = _json(active.run.report(active.cost(self._clock())))
+                    done.append(active.completion(self._clock()))
+                    continue
                 except Exception as error:
-                    state, (message, code) = JobState.FAILED, _failure(error)
-                else:
-                    self._ledger.put_result(active.record.key, answer)
-            if active is not None and state is JobState.DONE:
-                self._ledger.note(job, active.run.done, active.run.total, active.progress(self._clock()), self._wall())
-            if self._ledger.finish(job, state, self._wall(), message=message, code=code, report=report):
-                self.counters.ended(state)
-                log.info("job %s is %s %s", job, state.value, message, extra={"job": job})
-                if active is not None:
-                    self._tracker(active.record, active, state)
-            self._forget(job)
+                    state, (message, code) = JobState.FAILED, failure_of(error)
+            self._ended(job, state, self._ledger.finish(job, state, self._wall(), message=message, code=code), message)
+        for one, by_us in zip(done, self._ledger.complete(done, self._wall()), strict=True):
+            self._ended(one.job, JobState.DONE, by_us)
         return moved
+
+    def _ended(self, job: str, state: JobState, by_us: bool, message: str = "") -> None:
+        active = self._active.get(job)
+        if by_us:
+            self.counters.ended(state)
+            log.info("job %s is %s %s", job, state.value, message, extra={"job": job})
+            if active is not None:
+                self._tracker(active.record, active, state)
+        self._forget(job)
 
     def _note(self, now: float) -> None:
         """Tell watchers how far jobs are; look after those that can move by themselves."""
+        steps: list[Change] = []
         for job, active in list(self._active.items()):
             if now - active.noted < _NOTE_SECONDS or job in self._ending:
                 continue
@@ -366,7 +378,8 @@ class Farm:
             done = active.run.done
             if done != active.noted_done and job not in self._ending:
                 active.noted_done = done
-                self._ledger.note(job, done, active.run.total, active.progress(now), self._wall())
+                steps.append(noted(job, done, active.run.total, active.progress(now), self._wall()))
+        self._ledger.take(steps)
 
     def _say(self, now: float) -> None:
         if now - self._said < _STATUS_SECONDS:
@@ -383,18 +396,3 @@ class Farm:
             patience=self._patience,
         )
         self._ledger.put_status(status.model_dump_json().encode())
-
-
-def _failure(error: BaseException) -> tuple[str, str]:
-    """Message and code of what ended a job."""
-    if isinstance(error, InputError):
-        return str(error), "input"
-    if isinstance(error, InfrastructureError):
-        return str(error), "infrastructure"
-    if isinstance(error, GammonfarmError):
-        return str(error), "internal"
-    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}", "internal"
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))

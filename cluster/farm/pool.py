@@ -13,6 +13,7 @@ from engine.errors import InternalError
 from workers.spec import Worker, WorkerSpec
 
 _BUILT = 4
+_TOGETHER = 0.05
 
 
 class PoolBrokenError(InternalError):
@@ -111,18 +112,25 @@ class InlinePool:
         self._tasks.append((assignment, spec))
 
     def wait(self, seconds: float) -> list[Outcome]:
-        """See `WorkerPool`: runs the next task."""
+        """See `WorkerPool`: runs the next task, and those behind it while they are short: outputs that come back
+        together are kept together.
+        """
         if not self._tasks:
             time.sleep(seconds)
             return []
-        assignment, spec = self._tasks.popleft()
+        outcomes = [self._run(*self._tasks.popleft())]
+        while self._tasks and sum(outcome.seconds for outcome in outcomes) < _TOGETHER:
+            outcomes.append(self._run(*self._tasks.popleft()))
+        return outcomes
+
+    def _run(self, assignment: Assignment, spec: WorkerSpec[Any, Any]) -> Outcome:
         start = time.perf_counter()
         output, problem = None, None
         try:
             output = self._built.of(spec).run(assignment.task)
         except Exception as error:
             problem = error
-        return [Outcome(self._name, assignment, output, time.perf_counter() - start, problem)]
+        return Outcome(self._name, assignment, output, time.perf_counter() - start, problem)
 
     def withdraw(self, worker: str, assignment: Assignment) -> None:
         """See `WorkerPool`."""

@@ -144,8 +144,8 @@ def _foreign(headers: Headers) -> Problem | None:
     return problem(403, "without tokens no requests of web pages") if "origin" in headers else None
 
 
-def shared_of(request: Request) -> Shared:
-    """Dependency: what endpoints use."""
+async def shared_of(request: Request) -> Shared:
+    """Dependency: what endpoints use. As `caller_of` it waits for nothing, so it needs no thread."""
     found: Shared = request.app.state.shared
     return found
 
@@ -153,7 +153,7 @@ def shared_of(request: Request) -> Shared:
 _bearer = HTTPBearer(auto_error=False, description="A token of the file that GAMMONFARM_TOKENS_FILE names.")
 
 
-def caller_of(
+async def caller_of(
     request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 ) -> Caller:
     """Dependency: who asks; counts his request.
@@ -161,7 +161,7 @@ def caller_of(
     Raises:
         ProblemError: 401 or 429.
     """
-    shared = shared_of(request)
+    shared: Shared = request.app.state.shared
     caller = LOCAL
     if shared.tokens.required:
         found = shared.tokens.caller(credentials.credentials) if credentials else None

@@ -112,12 +112,12 @@ async def _lines(shared: Shared, jobs: list[str]) -> AsyncIterator[bytes]:
                 yield b"\n"  # Redis is away: the stream stays open
             if not waiting:
                 return
-            event = await watch.next(_LOOK_AGAIN)
-            if event is None:
+            told = await watch.next(_LOOK_AGAIN)
+            if not told:
                 look = list(waiting)  # the feed forgets after a while
                 yield b"\n"  # so that the connection stays open
                 continue
-            look += [event.job] if event.kind.is_final and event.job in waiting and event.job not in look else []
+            look += dict.fromkeys(e.job for e in told if e.kind.is_final and e.job in waiting and e.job not in look)
 
 
 def _ended(shared: Shared, look: list[str]) -> list[tuple[str, bytes]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
 
@@ -91,11 +91,14 @@ class Front:
             Submission(q.kind.name, q.key, written(q.net, q.request), caller.name, q.priority) for q in questions
         ]
         found = self._ledger.submit(submissions, self._wall())
-        old = [(s.job, q.priority) for s, q in zip(found, questions, strict=True) if not s.created]
-        for (job, priority), record in zip(old, self._ledger.get_jobs([job for job, _ in old]), strict=True):
-            if record and not record.state.is_final and _RANK[priority] > _RANK[record.priority]:
-                self._ledger.prioritise(job, priority, self._wall())
-        return found
+        return [s if s.created else self._moved_up(s, q.priority) for s, q in zip(found, questions, strict=True)]
+
+    def _moved_up(self, old: Submitted, priority: Priority) -> Submitted:
+        record = old.record
+        if record is None or record.state.is_final or _RANK[priority] <= _RANK[record.priority]:
+            return old
+        self._ledger.prioritise(old.job, priority, self._wall())
+        return replace(old, record=self._ledger.get_job(old.job))
 
     def extended(self, record: JobRecord, changes: dict[str, Any]) -> Question:
         """The question of a job with more work in it.

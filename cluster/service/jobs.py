@@ -101,7 +101,8 @@ def _accept(shared: Shared, caller: Caller, question: Question, response: Respon
     (submitted,) = shared.front.submit([question], caller)
     response.status_code = 201 if submitted.created else 200
     response.headers["Location"] = f"/v1/jobs/{submitted.job}"
-    return Accepted(job=job_view(_job(shared, submitted.job)), created=submitted.created)
+    record = submitted.record or _job(shared, submitted.job)
+    return Accepted(job=job_view(record), created=submitted.created)
 
 
 def _job(shared: Shared, job_id: str) -> JobRecord:
@@ -180,12 +181,12 @@ async def events(
     record = await run_in_threadpool(_job, shared, job_id)
     begin = after_of(last_event_id, after)
 
-    async def stream() -> AsyncIterator[str]:
-        yield "retry: 1000\n\n"
+    async def stream() -> AsyncIterator[bytes]:
+        yield b"retry: 1000\n\n"
         if record.state.is_final and record.events <= begin:
             return
-        async for event in job_events(shared.hub, shared.ledger, job_id, begin):
-            yield sse(event)
+        async for some in job_events(shared.hub, job_id, begin):
+            yield sse(some)
 
     if shared.hub.open >= shared.limits.streams:
         raise ProblemError(503, f"at most {shared.limits.streams} streams", "too-many", retry_after=10)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import random
 import threading
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -21,6 +22,8 @@ log = logging.getLogger(__name__)
 
 _HEARTBEAT = 15.0
 _WAIT = 1.0
+_GATHER = 0.01
+_READS = 4
 _TEXTS = 2_000
 _BURST = 16
 _BREATH = 0.004
@@ -30,15 +33,31 @@ class Watch:
     """What one stream waits for."""
 
     def __init__(self) -> None:
-        self.queue: asyncio.Queue[Event] = asyncio.Queue()
+        self._told: list[Event] = []
+        self._waiter: asyncio.Future[None] | None = None
 
-    async def next(self, seconds: float) -> Event | None:
-        """The next event; None when none came in time."""
-        try:
-            async with asyncio.timeout(seconds):
-                return await self.queue.get()
-        except TimeoutError:
-            return None
+    def tell(self, events: Iterable[Event]) -> None:
+        """These have happened."""
+        self._told.extend(events)
+        self._wake()
+
+    async def next(self, seconds: float) -> list[Event]:
+        """The next events: all that have come; [] when none came in time."""
+        if not self._told:
+            loop = asyncio.get_running_loop()
+            self._waiter = loop.create_future()
+            timer = loop.call_later(seconds, self._wake)
+            try:
+                await self._waiter
+            finally:
+                timer.cancel()
+                self._waiter = None
+        told, self._told = self._told, []
+        return told
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
 
 class Hub:
@@ -48,8 +67,11 @@ class Hub:
         self._ledger, self._most = ledger, most
         self._watches: dict[str, dict[Watch, None]] = {}
         self._stop = threading.Event()
-        self._news: asyncio.Queue[Event] = asyncio.Queue()
+        self._news: asyncio.Queue[dict[str, list[Event]]] = asyncio.Queue()
         self._pump: asyncio.Task[None] | None = None
+        self._looks: dict[tuple[str, int], asyncio.Task[list[Event] | None]] = {}
+        self._reading = asyncio.Semaphore(_READS)
+        self._quiet: dict[str, tuple[int, float]] = {}
         self.open = 0
 
     def start(self) -> None:
@@ -87,15 +109,54 @@ class Hub:
                 del self._watches[job][watch]
                 if not self._watches[job]:
                     del self._watches[job]
+                    self._quiet.pop(job, None)
+
+    async def history(self, job: str, after: int) -> list[Event] | None:
+        """Events of a job with higher numbers, from the ledger: as it is after this call began. None: it is away.
+
+        A thousand streams want to know at the same time: those that wait for the same share one look, and all looks
+        together take few of the threads that answer requests.
+        """
+        key = (job, after)
+        if key not in self._looks:
+            self._looks[key] = asyncio.create_task(self._look(key))
+        return await asyncio.shield(self._looks[key])
+
+    async def missed(self, job: str, after: int) -> list[Event] | None:
+        """What the feed may have dropped: as `history`, but [] where a look of the last seconds found nothing."""
+        now = asyncio.get_running_loop().time()
+        known, at = self._quiet.get(job, (-1, 0.0))
+        if known == after and now - at < _HEARTBEAT / 2:
+            return []
+        found = await self.history(job, after)
+        if found == []:
+            self._quiet[job] = (after, now)
+        return found
+
+    async def _look(self, key: tuple[str, int]) -> list[Event] | None:
+        async with self._reading:
+            del self._looks[key]  # who asks from now on needs another look
+            try:
+                return await run_in_threadpool(self._ledger.events, *key)
+            except InfrastructureError:
+                return None
 
     def _read(self, loop: asyncio.AbstractEventLoop) -> None:
-        """In a thread: what is in the feed goes to the loop."""
+        """In a thread: what is in the feed goes to the loop, as far as anybody wants it. A stream that opens now finds
+        what was left out in the job's history, which it reads once it is known here.
+        """
         mark: str | None = None
         while not self._stop.is_set():
             try:
                 events, mark = self._ledger.feed(mark, wait=_WAIT if mark is not None else 0.0)
+                wanted: dict[str, list[Event]] = {}
                 for event in events:
-                    loop.call_soon_threadsafe(self._news.put_nowait, event)
+                    if event.job in self._watches:
+                        wanted.setdefault(event.job, []).append(event)
+                if wanted:
+                    loop.call_soon_threadsafe(self._news.put_nowait, wanted)
+                if events:  # so that a busy farm wakes us a hundred times a second and not for each event
+                    self._stop.wait(_GATHER)
             except InfrastructureError as error:
                 if not self._stop.is_set():
                     log.warning("the feed is away: %s", error)
@@ -110,48 +171,48 @@ class Hub:
         behind those of a thousand streams.
         """
         while True:
-            event = await self._news.get()
-            for number, watch in enumerate(list(self._watches.get(event.job, ())), 1):
-                watch.queue.put_nowait(event)
-                if number % _BURST == 0:
-                    await asyncio.sleep(_BREATH)
+            for job, events in (await self._news.get()).items():
+                for number, watch in enumerate(list(self._watches.get(job, ())), 1):
+                    watch.tell(events)
+                    if number % _BURST == 0:
+                        await asyncio.sleep(_BREATH)
 
 
-async def job_events(hub: Hub, ledger: Ledger, job: str, after: int) -> AsyncIterator[Event | None]:
-    """A job's events after a number, those that were and those to come, up to the final one; None now and then while
-    nothing happens. While the ledger is away the stream stays open.
+async def job_events(hub: Hub, job: str, after: int) -> AsyncIterator[list[Event]]:
+    """A job's events after a number, those that were and those to come, up to the final one, as many at a time as there
+    are; [] now and then while nothing happens. While the ledger is away the stream stays open.
     """
     with hub.watch((job,)) as watch:
         last = after
-        gap = True
+        look: Callable[[str, int], Awaitable[list[Event] | None]] | None = hub.history
         while True:
             fresh: list[Event] = []
-            if gap:
-                with contextlib.suppress(InfrastructureError):
-                    fresh = await run_in_threadpool(ledger.events, job, last)
-                    # A long history comes in pages.
-                    gap = len(fresh) >= 1000
+            if look is not None:
+                found = await look(job, last)
+                fresh = found or []
+                # A long history comes in pages.
+                look = hub.history if found is None or len(found) >= 1000 else None
             if not fresh:
-                told = await watch.next(_HEARTBEAT)
-                if told is None:
-                    gap = True  # the feed forgets after a while: look for what it may have dropped
-                    yield None
+                told = await watch.next(_HEARTBEAT * random.uniform(0.7, 1.0))  # not all streams at the same moment
+                if not told:
+                    look = hub.missed
+                    yield []
                     continue
-                if told.number > last + 1:
-                    gap = True
+                fresh = [event for event in told if event.number > last]
+                if not fresh:
                     continue
-                fresh = [told]
-            for event in fresh:
-                if event.number > last:
-                    last = event.number
-                    yield event
-                    if event.kind.is_final:
-                        return
+                if fresh[-1].number != last + len(fresh):
+                    look = hub.history
+                    continue
+            last = fresh[-1].number
+            yield fresh
+            if fresh[-1].kind.is_final:
+                return
 
 
-def sse(event: Event | None) -> str:
-    """An event as text of a server-sent stream; a comment that keeps the connection open for None."""
-    return ": still here\n\n" if event is None else _text_of(_Once(event))
+def sse(events: Sequence[Event]) -> bytes:
+    """Events as text of a server-sent stream; a comment that keeps the connection open when there are none."""
+    return b"".join(_text_of(_Once(event)) for event in events) or b": still here\n\n"
 
 
 class _Once:
@@ -168,9 +229,9 @@ class _Once:
 
 
 @lru_cache(_TEXTS)
-def _text_of(once: _Once) -> str:
+def _text_of(once: _Once) -> bytes:
     event = once.event
-    return f"id: {event.number}\nevent: {event.kind.value}\ndata: {event_view(event).model_dump_json()}\n\n"
+    return f"id: {event.number}\nevent: {event.kind.value}\ndata: {event_view(event).model_dump_json()}\n\n".encode()
 
 
 def after_of(last_event_id: str | None, after: int) -> int:

@@ -15,7 +15,7 @@ import pytest
 import redis
 
 from cluster.embedded_redis import EmbeddedRedis
-from cluster.ledger import EventKind, JobQuery, Ledger, Submission
+from cluster.ledger import Completion, EventKind, JobQuery, Ledger, Submission
 from cluster.memory_ledger import MemoryLedger
 from cluster.redis_ledger import RedisLedger, open_ledger
 from cluster.scheduling import Priority
@@ -65,6 +65,17 @@ def test_a_submission_is_a_queued_job_with_all_its_fields(ledger: Ledger) -> Non
     assert (job.created, job.updated, job.key, job.events) == (123.25, 123.25, "00000001", 1)
     assert job.request == '{"position": "…"}'
     assert ledger.open_ids() == [job.id]
+
+
+def test_a_submission_tells_the_job_as_it_is(ledger: Ledger) -> None:
+    (first,) = ledger.submit([question(1)], 1.0)
+    assert first.record == ledger.get_job(first.job)
+    ledger.start(first.job, 7, 2.0)
+    (again, other) = ledger.submit([question(1), question(2)], 3.0)
+    assert again.record == ledger.get_job(first.job)
+    assert again.record is not None
+    assert again.record.state is JobState.RUNNING
+    assert other.record == ledger.get_job(other.job)
 
 
 def test_the_same_question_is_the_same_job_while_it_is_open_and_when_it_is_done(ledger: Ledger) -> None:
@@ -231,6 +242,43 @@ def test_a_job_ends_once_and_its_final_event_is_its_last(ledger: Ledger) -> None
     record = ledger.get_job(job)
     assert record is not None
     assert (record.state, record.updated, record.blocks_done, record.report) == (JobState.DONE, 3.0, 3, "{}")
+
+
+def done(job: str, answer: bytes) -> Completion:
+    return Completion(job, "00000001", answer, "{}", done=7, total=7, data={"se": 0.25})
+
+
+def test_a_job_is_done_together_with_its_answer_and_once(ledger: Ledger) -> None:
+    job = submit(ledger, 1)
+    ledger.start(job, 7, 1.0)
+    assert ledger.complete([], 2.0) == []
+    assert ledger.complete([done(job, b"answer"), done("never", b"answer")], 2.0) == [True, False]
+    assert ledger.complete([done(job, b"answer")], 3.0) == [False]
+    assert ledger.get_result("00000001") == b"answer"
+    events = ledger.events(job)
+    assert [e.kind for e in events] == [EventKind.QUEUED, EventKind.STARTED, EventKind.PROGRESS, EventKind.DONE]
+    assert events[2].data == {"done": 7, "total": 7, "se": 0.25}
+    record = ledger.get_job(job)
+    assert record is not None
+    assert (record.state, record.updated, record.blocks_done, record.report) == (JobState.DONE, 2.0, 7, "{}")
+
+
+def test_a_server_without_room_takes_neither_an_answer_nor_its_end(server_url: str) -> None:
+    ledger = RedisLedger(server_url)
+    with redis.Redis.from_url(server_url) as client:
+        client.flushall()
+        job = submit(ledger, 1)
+        ledger.start(job, 7, 1.0)
+        client.config_set("maxmemory", 1)
+        try:
+            with pytest.raises(InfrastructureError, match=r"maxmemory|OOM"):
+                ledger.complete([done(job, b"answer")], 2.0)
+        finally:
+            client.config_set("maxmemory", 0)
+    assert ledger.get_result("00000001") is None
+    assert [e.kind for e in ledger.events(job)] == [EventKind.QUEUED, EventKind.STARTED]
+    assert ledger.complete([done(job, b"answer")], 3.0) == [True]
+    ledger.close()
 
 
 def test_a_failure_says_why_in_the_record_and_in_the_event(ledger: Ledger) -> None:
