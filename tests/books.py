@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from cluster.book.artifact import Book, open_or_create
-from cluster.book.build import Budget, Builder, BuildProgress, identity_of
+from cluster.book.book_steps import Budget, BuildProgress
+from cluster.book.build import Builder, identity_of
 from cluster.book.recipe import BookRecipe, parse_recipe
 from cluster.book.schemas import BookBuildReport
 from cluster.book.simulation import Farm, Simulator

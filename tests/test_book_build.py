@@ -10,7 +10,8 @@ import pytest
 from books import Workshop, tiny_recipe
 
 from cluster.book.artifact import open_book
-from cluster.book.build import BuildProgress, compute_entry
+from cluster.book.book_steps import BuildProgress
+from cluster.book.build import compute_entry
 from cluster.book.entry import Spot, packed, unpacked
 from cluster.book.schemas import Standing, Terms, Verdict
 from cluster.book.simulation import critical_value
@@ -294,9 +295,7 @@ def test_at_unequal_scores_replies_are_seen_from_the_other_side(workshop: Worksh
     recipe = tiny_recipe(score="3-away/5-away")
     with workshop.open(tmp_path / "score.book", recipe) as book:
         stakes = book.stakes
-        first = compute_entry(
-            workshop.simulator(book, MemoryStore()), openings(stakes)[0], recipe.depth[0], lambda _: None
-        )
+        first = compute_entry(workshop.simulator(book, MemoryStore()), openings(stakes)[0], recipe.depth[0])
         spot = replies([first], follow=0.0)[0]
     assert (first.spot.seat, spot.seat, spot.seat.other) == (Seat.OPENER, Seat.OPPONENT, Seat.OPENER)
     assert first.spot.under(stakes).match.away == (3, 5)

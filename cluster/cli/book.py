@@ -64,7 +64,8 @@ def build(
 ) -> None:
     """Build a book, or go on building it: what is there is kept, a larger budget or recipe extends it."""
     from cluster.book.artifact import open_or_create
-    from cluster.book.build import Budget, Builder, identity_of
+    from cluster.book.book_steps import Budget
+    from cluster.book.build import Builder, identity_of
     from cluster.book.library import built_path
     from cluster.book.recipe import load_recipe
     from cluster.cli import render_book
@@ -78,9 +79,8 @@ def build(
     loaded = load_recipe(recipe)
     nets = chosen_nets(net, loaded.rules)
     identity = identity_of(loaded, nets)
-    budget = Budget(trials or loaded.budget.trials, minutes or loaded.budget.minutes)
-    if trials is not None and minutes is None:
-        budget = Budget(trials, None)
+    loaded = loaded.with_budget(trials, minutes)
+    budget = Budget(loaded.budget.trials, loaded.budget.entries, loaded.budget.minutes)
     with ExitStack() as stack:
         store = open_the_store(stack)
         book = stack.enter_context(open_or_create(out or built_path(loaded.name), identity, loaded.name))

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from cluster.book.artifact import Book
-from cluster.book.build import BuildProgress
+from cluster.book.book_steps import BuildProgress
 from cluster.book.entry import Entry
 from cluster.book.schemas import (
     BookBuildReport,
@@ -55,10 +55,8 @@ class BuildLine(OnScreen):
 
     def update(self, now: BuildProgress) -> None:
         """Show where the build stands."""
-        rollout = now.rollout
         running = f", {now.path}" if now.path else ""
-        if rollout is not None:
-            running += f" ({rollout.blocks_done}/{rollout.blocks} blocks, {len(rollout.active) or 'no'} in the race)"
+        running += f" and {now.under_way - 1} more under way" if now.under_way > 1 else ""
         budget = f" of {self._budget:,}" if self._budget else ""
         self._progress.update(
             self._task,

@@ -10,7 +10,7 @@ from cluster.farm.desk import Desk, check_cube_names
 from cluster.farm.kinds import Cost, Piece
 from cluster.ledger import Block
 from cluster.planner import RolloutQuestion
-from cluster.rollout_steps import RolloutSteps, payload_of, rows_of
+from cluster.rollout_steps import RolloutSteps, blocks_of_output, rows_of
 from cluster.scheduling import Priority
 from cluster.schemas import MAX_TRIALS, Provenance, RolloutRequest, RolloutResult, Timing
 from cluster.store import JobKind, Store, TrialRange
@@ -108,8 +108,7 @@ class RolloutJob:
 
     def blocks(self, task: RolloutTask, output: RolloutOutput) -> list[Block]:
         """See `JobRun`."""
-        trials = TrialRange(task.first, task.count)
-        return [(s, trials, payload_of(rows)) for s, rows in zip(task.series, output.rows, strict=True)]
+        return blocks_of_output(task, output)
 
     def take(self, task: RolloutTask, output: RolloutOutput) -> None:
         """See `JobRun`."""
