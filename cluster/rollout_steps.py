@@ -149,6 +149,10 @@ class RolloutSteps:
         limit = self.question.trials
         return sum(max(min(r.stop, limit) - r.first, 0) for known in self._rows.known.values() for r in known)
 
+    def trials_judged(self) -> int:
+        """Trials up to the last checkpoint that was judged, over all candidates."""
+        return sum(self._race.trials)
+
     def tasks(self) -> Iterator[RolloutTask]:
         """Tasks of the question's block size for as long as something can be needed; see `_Race.tasks`."""
         return self._race.tasks(self._ran)

@@ -142,26 +142,13 @@ class BookSteps:
             under_way: ranges of trials that other jobs compute now, by series.
         """
         self.save()
-        for begun in list(self._begun.values()):
-            tasks = [] if begun.waits else self._asked(begun, units, under_way)
-            if tasks:
-                return tasks
+        tasks = self._from_begun(units, under_way, guess=False)
         for _ in range(_MOST_RECALLED):
-            new = self._begin_next()
-            tasks = self._asked(new, units, under_way) if new is not None else []
-            if tasks:
-                return tasks
+            new = None if tasks else self._begin_next()
             if new is None:
-                break
-        else:
-            return []
-        if self.finished:
-            return []
-        for begun in list(self._begun.values()):
-            tasks = self._asked(begun, units, under_way, guess=True)
-            if tasks:
-                return tasks
-        return []
+                return tasks or self._from_begun(units, under_way, guess=True)
+            tasks = self._asked(new, units, under_way)
+        return tasks
 
     def take(self, task: BookTask, output: BookOutput) -> None:
         """See `Steps`."""
@@ -194,6 +181,19 @@ class BookSteps:
             self._unsaved = {}
 
     # What is wanted
+
+    def _from_begun(
+        self, units: int | None, under_way: Mapping[str, Sequence[TrialRange]], *, guess: bool
+    ) -> list[BookTask]:
+        """Tasks of the first entry that has any."""
+        for begun in list(self._begun.values()):
+            if self.finished:
+                return []
+            if not begun.steps.finished and (guess or not begun.waits):
+                tasks = self._asked(begun, units, under_way, guess=guess)
+                if tasks:
+                    return tasks
+        return []
 
     def _asked(
         self,

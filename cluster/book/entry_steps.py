@@ -58,7 +58,7 @@ class EntrySteps:
         first = min(self.question.checkpoint, self.question.trials) if self.question.race else self.question.trials
         if self._rollout is None:
             return first * (len(self._searched) if self._searched is not None else 1)
-        return max(first * len(self._rollout.question.candidates), self._rollout.trials_counted()[0])
+        return max(first * len(self._rollout.question.candidates), self._rollout.trials_judged())
 
     @property
     def trials(self) -> int:
