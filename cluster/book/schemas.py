@@ -178,6 +178,23 @@ class BookBuildReport(Model):
     seconds: float
 
 
+class BookResult(Model):
+    """The answer of a book that was built on a farm; its file is fetched apart."""
+
+    name: str
+    identity: BookIdentity
+    digest: str
+    """Of the content of all entries."""
+    finished: bool
+    """Whether all that the recipe asks for is there; otherwise the budget ended it."""
+    entries: tuple[int, ...]
+    """By depth, the openings first."""
+    verdicts: dict[str, int]
+    trials: int
+    openings: tuple[BookEntry, ...]
+    """The likeliest first."""
+
+
 class BookShowReport(Model):
     """The JSON document of `gammonfarm book show`."""
 

@@ -33,8 +33,12 @@ class ActiveJob:
     def __post_init__(self) -> None:
         self.arrival = Arrival(self.started)
 
-    def next(self, workers: int, under_way: Mapping[str, Sequence[TrialRange]]) -> Piece | None:
-        """The next piece; None when there is nothing to hand out until something comes back."""
+    def next(self, workers: int, under_way: Mapping[str, Sequence[TrialRange]], *, brisk: bool = False) -> Piece | None:
+        """The next piece; None when there is nothing to hand out until something comes back.
+
+        Args:
+            brisk: a short one, because somebody may want its worker soon.
+        """
         if not self.ready:
             # While nothing is known of the speed, one probe is enough: many could be much too large.
             if not self.speed.known and self.under_way:
@@ -42,7 +46,7 @@ class ActiveJob:
             left = self.run.left
             if left <= 0 and not self.restless:
                 return None
-            self.ready.extend(self.run.pieces(self.speed.block(max(left, 1), workers), under_way))
+            self.ready.extend(self.run.pieces(self.speed.block(max(left, 1), workers, brisk=brisk), under_way))
         return self.ready.popleft() if self.ready else None
 
     @property
@@ -70,7 +74,8 @@ class ActiveJob:
         self.workers.add(worker)
         self.retries += assignment.kills
         self.seconds += seconds
-        self.speed.measured(piece.units, seconds)
+        if piece.units:
+            self.speed.measured(piece.units, seconds)
         self.arrival.served(seconds)
         return piece
 
@@ -82,6 +87,13 @@ class ActiveJob:
             for series, trials in piece.ranges:
                 found.setdefault(series, []).append(trials)
         return found
+
+    def given_up(self, now: float) -> str:
+        """Why nobody waits for it any longer; "" while that is not so."""
+        minutes = self.run.minutes
+        if minutes is None or now - self.started < 60.0 * minutes:
+            return ""
+        return f"given up after {minutes:g} minutes; what it has computed is kept: submit it again"
 
     def cost(self, now: float) -> Cost:
         """What it took."""
