@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from cluster.book.artifact import Book
 from cluster.book.entry import Entry, Spot
-from cluster.book.entry_steps import EntrySteps
+from cluster.book.entry_steps import EntrySteps, entry_key
 from cluster.book.recipe import BookRecipe
 from cluster.book.schemas import EntryQuestion, Verdict
 from cluster.book.simulation import Valuation
@@ -25,7 +25,9 @@ from workers.tasks import RolloutTask, SearchTask
 MOST_UNDER_WAY = 64
 """Entries that are worked on at the same time: blocks enough for a thousand workers."""
 _MOST_RECALLED = 200
-"""Entries that are read from the store before whoever asks gets a word in."""
+"""Entries that are let in from the store before whoever asks gets a word in."""
+_MOST_ASKED_FOR = 100
+"""Entries that are read from the store at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ class _Begun:
 class BookSteps:
     """See the module, and `cluster.book.simulation.Steps`.
 
-    Only `hand_out`, `next_tasks` and `save` use the store; where it is away, they can be asked again.
+    Only `recall`, `hand_out`, `next_tasks` and `save` use the store; where it is away, they can be asked again.
     """
 
     def __init__(self, recipe: BookRecipe, book: Book, valuation: Valuation, store: Store, budget: Budget) -> None:
@@ -91,6 +93,7 @@ class BookSteps:
         self._verdicts: Counter[Verdict] = Counter()
         self._stopped = False
         self._unsaved: dict[str, bytes] = {}
+        self._known: dict[str, bytes | None] = {}
         self._begun: dict[str, _Begun] = {}
         self._of_series: dict[str, set[str]] = {}
         self._under_way: dict[str, list[TrialRange]] = {}
@@ -129,6 +132,17 @@ class BookSteps:
         """Begin no more entries; those under way are finished."""
         self._stopped = True
         self._settle()
+
+    def recall(self) -> bool:
+        """Let in entries that the store knows, up to the first that it doesn't; some at a time. Whether there may be
+        more.
+        """
+        for _ in range(_MOST_RECALLED):
+            new = self._begin_next()
+            if new is None or not new.steps.finished:
+                return False
+            self._moved({new.steps.spot.id})
+        return True
 
     def next_tasks(self) -> list[BookTask]:
         """See `Steps`."""
@@ -233,7 +247,12 @@ class BookSteps:
                 continue
             if not self._may_begin(before):
                 return None
-            begun = _Begun(EntrySteps(self._valuation, spot, self._question, self._store), before)
+            key = self._key(spot)
+            if key not in self._known:
+                ahead = [self._key(one) for one in self._spots[self._next : self._next + _MOST_ASKED_FOR]]
+                self._known = dict(zip(ahead, self._store.get_values(ahead), strict=True))
+            steps = EntrySteps(self._valuation, spot, self._question, self._store, self._known[key])
+            begun = _Begun(steps, before)
             self._next += 1
             self._begun[spot.id] = begun
             return begun
@@ -260,7 +279,7 @@ class BookSteps:
                 if not sharers:
                     del self._of_series[series]
             if not begun.steps.recalled:
-                self._unsaved[begun.steps.key] = entry.content().encode()
+                self._unsaved[self._key(entry.spot)] = entry.content().encode()
         self._settle()
 
     def _settle(self) -> None:
@@ -308,6 +327,9 @@ class BookSteps:
         part = self._recipe.depth[self._depth]
         self._depth += 1
         self._question = EntryQuestion(**{name: getattr(part, name) for name in EntryQuestion.model_fields})
+
+    def _key(self, spot: Spot) -> str:
+        return entry_key(self._valuation, spot, self._question)
 
     def _in_book(self, spot: Spot) -> Entry | None:
         return self.book.entry(spot.position, spot.dice, spot.seat)

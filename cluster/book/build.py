@@ -12,7 +12,7 @@ from collections.abc import Callable
 from cluster.book.artifact import Book, memory_book
 from cluster.book.book_steps import BookSteps, Budget, BuildProgress
 from cluster.book.entry import Entry, Spot
-from cluster.book.entry_steps import EntrySteps
+from cluster.book.entry_steps import EntrySteps, entry_key
 from cluster.book.recipe import BookRecipe
 from cluster.book.schemas import BookBuildReport, BookIdentity, EntryQuestion
 from cluster.book.simulation import Simulator, Valuation
@@ -52,7 +52,8 @@ def identity_of(recipe: BookRecipe, nets: Nets) -> BookIdentity:
 
 def compute_entry(simulator: Simulator, spot: Spot, question: EntryQuestion) -> Entry:
     """The entry of a spot: search, trials, verdict."""
-    steps = EntrySteps(simulator.valuation, spot, question, simulator.store)
+    (known,) = simulator.store.get_values([entry_key(simulator.valuation, spot, question)])
+    steps = EntrySteps(simulator.valuation, spot, question, simulator.store, known)
     simulator.work(steps, lambda: None)
     if steps.entry is None:
         raise InternalError(f"entry {spot.id} was not finished")
@@ -60,7 +61,7 @@ def compute_entry(simulator: Simulator, spot: Spot, question: EntryQuestion) -> 
 
 
 def steps_on_farm(recipe: BookRecipe, nets: Nets, store: Store) -> BookSteps:
-    """The steps of a book that is built from nothing but the store, in memory; `recall` is what is there of it.
+    """The steps of a book that is built from nothing but the store, in memory.
 
     Raises:
         InputError: as `identity_of`.
@@ -69,12 +70,6 @@ def steps_on_farm(recipe: BookRecipe, nets: Nets, store: Store) -> BookSteps:
     book = memory_book(identity, recipe.name)
     valuation = Valuation(identity, book.stakes, Evaluator(nets))
     return BookSteps(recipe, book, valuation, store, Budget(recipe.budget.trials, recipe.budget.entries))
-
-
-def recall(steps: BookSteps) -> None:
-    """Let in what the store knows, without a gap, and nothing else."""
-    while not steps.finished and not steps.next_tasks():
-        pass
 
 
 class Builder:

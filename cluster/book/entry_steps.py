@@ -22,14 +22,17 @@ from workers.tasks import RolloutOutput, RolloutTask, SearchedPlay
 class EntrySteps:
     """See the module, and `cluster.book.simulation.Steps`.
 
-    Making one, `prepare` and `hand_out` read the store; where it is away, they can be asked again.
+    `prepare` and `hand_out` read the store; where it is away, they can be asked again.
+
+    Args:
+        known: what the store has under its `entry_key`.
     """
 
-    def __init__(self, valuation: Valuation, spot: Spot, question: EntryQuestion, store: Store) -> None:
+    def __init__(
+        self, valuation: Valuation, spot: Spot, question: EntryQuestion, store: Store, known: bytes | None
+    ) -> None:
         self.spot, self.question = spot, question
-        self.key = entry_key(valuation, spot, question)
         self._valuation, self._store = valuation, store
-        (known,) = store.get_values([self.key])
         self.entry: Entry | None = entry_of(spot, question, known) if known is not None else None
         """Once it is finished."""
         self.recalled = self.entry is not None

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from cluster.book.book_steps import BookSteps
-from cluster.book.build import identity_of, recall, steps_on_farm
+from cluster.book.build import identity_of, steps_on_farm
 from cluster.book.recipe import BookRecipe, BudgetPart, bounds_of
 from cluster.book.schemas import BookResult, Verdict
 from cluster.farm.desk import Desk, check_cube_names, shipped_name
@@ -67,7 +67,9 @@ class BookKind:
         """See `Kind`."""
         nets = desk.nets(net)
         minutes = request.budget.minutes or MOST_MINUTES
-        return BookJob(steps_on_farm(_checked(request), nets, store), nets, self.key(request, net, desk), minutes)
+        steps = steps_on_farm(_checked(request), nets, store)
+        steps.recall()
+        return BookJob(steps, nets, self.key(request, net, desk), minutes)
 
     def extended(self, request: BookRecipe, changes: Mapping[str, Any]) -> BookRecipe:
         """See `Kind`: `trials` and `entries` of its budget may rise."""
@@ -201,7 +203,8 @@ def file_of(request: BookRecipe, net: str, desk: Desk, store: Store) -> tuple[by
     """
     steps = steps_on_farm(_checked(request), desk.nets(net), store)
     with steps.book as book:
-        recall(steps)
+        while steps.recall():
+            pass
         return book.file_bytes(), steps.finished
 
 
