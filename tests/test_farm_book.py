@@ -34,6 +34,8 @@ from workers.tasks import RolloutTask, SearchTask
 
 RECIPE = tiny_recipe(budget=900)
 """All openings and one or two replies."""
+SMALL = tiny_recipe(budget=300)
+"""Some openings."""
 
 
 def fields_of(recipe: BookRecipe) -> dict[str, Any]:
@@ -50,6 +52,11 @@ def build_calmly(path: Path, recipe: BookRecipe, databases: Bearoff) -> str:
 
 
 @pytest.fixture(scope="module")
+def small(databases: Bearoff, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return build_calmly(tmp_path_factory.mktemp("small") / "tiny.book", SMALL, databases)
+
+
+@pytest.fixture(scope="module")
 def calm(databases: Bearoff, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("calm") / "tiny.book"
     build_calmly(path, RECIPE, databases)
@@ -61,7 +68,7 @@ def answer(stage: Stage, job: str) -> BookResult:
     return BookResult.model_validate_json(stage.answer(job) or b"")
 
 
-def submit(stage: Stage, recipe: BookRecipe = RECIPE, **more: Any) -> str:
+def submit(stage: Stage, recipe: BookRecipe = SMALL, **more: Any) -> str:
     return stage.submit(Priority.BULK, kind="book", **fields_of(recipe), **more)
 
 
@@ -74,7 +81,7 @@ def trials(stage: Stage) -> Counter[tuple[str, int]]:
 @pytest.mark.parametrize("pool", [InlinePool(), ToyPool(4, seed=5)])
 def test_a_book_of_the_farm_is_that_of_the_command(calm: Path, tmp_path: Path, pool: Any) -> None:
     stage = Stage(pool=pool)
-    job = submit(stage)
+    job = submit(stage, RECIPE)
     stage.finish()
     result = answer(stage, job)
     file, whole = file_of(RECIPE, "shipped", stage.desk, stage.ledger)
@@ -96,43 +103,41 @@ def test_several_entries_are_under_way_and_watchers_hear_of_it() -> None:
     said = [event.data for event in stage.ledger._events[job] if "under_way" in event.data]
     assert max(data["under_way"] for data in said) > 2
     last = said[-1]
-    assert last["settled"] + last["both_playable"] + last["open"] >= 15
+    assert last["settled"] + last["both_playable"] + last["open"] == last["entries"] > 3
     assert last["done"] == last["trials"] == answer(stage, job).trials
 
 
-def test_a_coordinator_that_dies_costs_the_blocks_under_way_and_no_more(calm: Path) -> None:
+def test_a_coordinator_that_dies_costs_the_blocks_under_way_and_no_more(small: str) -> None:
     stage = Stage(pool=ToyPool(3))
     job = submit(stage)
-    stage.until(lambda: len(stage.ledger._values) >= 5)
+    stage.until(lambda: len(stage.ledger._values) >= 3)
     stage.farm = stage.coordinator()
     stage.step()
     stage.clock.now += 60.0
     stage.pool.ran.clear()
     stage.finish()
-    with open_book(calm) as one:
-        assert answer(stage, job).digest == one.digest()
+    assert answer(stage, job).digest == small
     searched = [task.entry for task in stage.pool.ran if isinstance(task, SearchTask)]
     report = json.loads(stage.ledger._jobs[job].report)["provenance"]
-    assert report["entries_computed"] <= report["entries"] - 5, "finished entries are read, not made again"
+    assert report["entries_computed"] <= report["entries"] - 3, "finished entries are read, not made again"
     assert len(searched) == len(set(searched))
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_workers_and_a_store_that_fail_all_the_time_change_no_entry(calm: Path, seed: int) -> None:
+def test_workers_and_a_store_that_fail_all_the_time_change_no_entry(small: str, seed: int) -> None:
     ledger = FlakyLedger(0.0, seed)
     stage = Stage(ledger=ledger, pool=ToyPool(4, seed=seed))
     stage.pool.blame = False
     job = submit(stage)
     ledger.chance = 0.1
-    for number in range(600):
+    for number in range(300):
         if number % 20 == 7:
             stage.pool.die()
         stage.step(seconds=1.0)
     ledger.chance = 0.0
     stage.finish()
-    assert ledger.failures > 10
-    with open_book(calm) as one:
-        assert answer(stage, job).digest == one.digest()
+    assert ledger.failures > 5
+    assert answer(stage, job).digest == small
 
 
 def test_a_larger_budget_is_another_job_that_begins_behind_the_first(databases: Bearoff, tmp_path: Path) -> None:
@@ -140,7 +145,7 @@ def test_a_larger_budget_is_another_job_that_begins_behind_the_first(databases: 
     first = submit(stage)
     stage.finish()
     kind = stage.kinds.of("book")
-    more = kind.extended(RECIPE, {"trials": 1000})
+    more = kind.extended(SMALL, {"trials": 400})
     second = submit(stage, more)
     assert second != first
     stage.finish()
@@ -148,12 +153,12 @@ def test_a_larger_budget_is_another_job_that_begins_behind_the_first(databases: 
     assert max(trials(stage).values()) == 1, "no trial is played twice"
     for changes in ({"trials": 10}, {"entries": 10}, {"level": 2}, {}):
         with pytest.raises(InputError):
-            kind.extended(RECIPE, changes)
+            kind.extended(SMALL, changes)
 
 
-def test_two_books_and_a_rollout_compute_what_they_share_once() -> None:
+def test_two_books_compute_what_they_share_once() -> None:
     stage = Stage(pool=ToyPool(4))
-    jobs = [submit(stage), submit(stage, RECIPE.model_copy(update={"name": "other"}))]
+    jobs = [submit(stage), submit(stage, SMALL.model_copy(update={"name": "other"}))]
     for _ in range(6):
         stage.step()
     stage.finish()
@@ -162,29 +167,28 @@ def test_two_books_and_a_rollout_compute_what_they_share_once() -> None:
     assert max(trials(stage).values()) == 1
 
 
-def test_a_book_that_takes_too_long_is_given_up_and_goes_on_when_it_is_asked_again(calm: Path) -> None:
-    hasty = RECIPE.model_copy(update={"budget": RECIPE.budget.model_copy(update={"minutes": 0.1})})
+def test_a_book_that_takes_too_long_is_given_up_and_goes_on_when_it_is_asked_again(small: str) -> None:
+    hasty = SMALL.model_copy(update={"budget": SMALL.budget.model_copy(update={"minutes": 0.03})})
     stage = Stage(pool=ToyPool(1))
     job = submit(stage, hasty)
     stage.finish()
     record = stage.ledger._jobs[job]
     assert (record.state, record.code) == (JobState.FAILED, "deadline")
-    assert "given up after 0.1 minutes" in record.message
+    assert "given up after 0.03 minutes" in record.message
     file, whole = file_of(hasty, "shipped", stage.desk, stage.ledger)
     assert file.startswith(b"SQLite format 3")
     assert not whole
     again = submit(stage)
     assert again != job
     stage.finish()
-    with open_book(calm) as one:
-        assert answer(stage, again).digest == one.digest()
-    assert json.loads(stage.ledger._jobs[again].report)["provenance"]["entries_computed"] < 15
+    assert answer(stage, again).digest == small
+    assert json.loads(stage.ledger._jobs[again].report)["provenance"]["entries_computed"] < 5
 
 
 def test_a_cancelled_book_is_forgotten_and_what_is_there_stays() -> None:
     stage = Stage(pool=ToyPool(2))
     job = submit(stage)
-    stage.until(lambda: len(stage.ledger._values) > 3)
+    stage.until(lambda: len(stage.ledger._values) > 1)
     stage.ledger.finish(job, JobState.CANCELLED, stage.clock())
     stage.until(lambda: stage.farm.crew.roster.held() == 0)
     assert stage.state(job) is JobState.CANCELLED
@@ -193,9 +197,9 @@ def test_a_cancelled_book_is_forgotten_and_what_is_there_stays() -> None:
 
 def test_the_same_book_is_the_same_job_and_its_minutes_do_not_matter() -> None:
     stage = Stage()
-    hasty = RECIPE.model_copy(update={"budget": RECIPE.budget.model_copy(update={"minutes": 5.0})})
+    hasty = SMALL.model_copy(update={"budget": SMALL.budget.model_copy(update={"minutes": 5.0})})
     assert submit(stage) == submit(stage, hasty)
-    assert submit(stage, RECIPE.model_copy(update={"seed": 2})) != submit(stage)
+    assert submit(stage, SMALL.model_copy(update={"seed": 2})) != submit(stage)
 
 
 @pytest.mark.parametrize(
@@ -208,4 +212,4 @@ def test_the_same_book_is_the_same_job_and_its_minutes_do_not_matter() -> None:
 )
 def test_a_recipe_that_names_a_file_is_refused(field: str, more: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=field):
-        Stage().submit(kind="book", **fields_of(RECIPE) | more)
+        Stage().submit(kind="book", **fields_of(SMALL) | more)

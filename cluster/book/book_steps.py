@@ -304,6 +304,9 @@ class BookSteps:
             else:
                 return
             self._head += 0 if self.finished else 1
+        # What was begun too much is let go; as far as it is finished, it is kept in the store.
+        for held in (self._begun, self._of_series, self._under_way):
+            held.clear()
 
     def _let_in(self, steps: EntrySteps, before: Entry | None) -> None:
         entry = steps.entry
