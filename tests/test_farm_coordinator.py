@@ -251,6 +251,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 from pydantic import Field
 from cluster.farm.desk import Desk
+from cluster.farm.kinds import Size
 from cluster.farm.one_task import OneTaskJob
 from cluster.planner import content_key
 from cluster.scheduling import Courtesy, Priority
