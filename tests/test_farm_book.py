@@ -185,6 +185,19 @@ def test_a_book_that_takes_too_long_is_given_up_and_goes_on_when_it_is_asked_aga
     assert json.loads(stage.ledger._jobs[again].report)["provenance"]["entries_computed"] < 5
 
 
+def test_a_book_is_bulk_and_lets_a_question_pass() -> None:
+    stage = Stage(pool=ToyPool(2))
+    assert stage.kinds.of("book").priority is Priority.BULK
+    book = submit(stage)
+    stage.until(lambda: len(stage.pool.ran) > 3)
+    click = stage.submit(Priority.INTERACTIVE, client="ben", trials=36)
+    ran = len(stage.pool.ran)
+    stage.until(lambda: stage.state(click) is JobState.DONE)
+    # What two workers held, and what they took on while the click's first block was measured and its last one ran.
+    assert len(stage.pool.ran) - ran <= 10
+    assert stage.state(book) is JobState.RUNNING
+
+
 def test_a_cancelled_book_is_forgotten_and_what_is_there_stays() -> None:
     stage = Stage(pool=ToyPool(2))
     job = submit(stage)

@@ -182,6 +182,9 @@ def test_the_command_builds_on_the_farm_that_is_named_and_goes_on_with_a_file(
     assert "computed" in run(capsys, *command[:-1])
     (job, *_) = json.loads(run(capsys, "jobs", "list", "--json"))["jobs"]
     assert (job["kind"], job["state"]) == ("book", JobState.DONE.value)
+    shown = run(capsys, "jobs", "show", job["id"])
+    assert "best play" in shown
+    assert "book tiny: hypergammon, money, no cube" in shown
     other = recipe.with_name("other.toml")
     other.write_text(recipe.read_text().replace('name = "tiny"', 'name = "tiny"\nseed = 2'))
     assert "seed" in run(capsys, "book", "build", str(other), "--out", str(out), code=2)

@@ -96,7 +96,7 @@ class BookSteps:
         self._known: dict[str, bytes | None] = {}
         self._begun: dict[str, _Begun] = {}
         self._of_series: dict[str, set[str]] = {}
-        self._under_way: dict[str, list[TrialRange]] = {}
+        self._under_way: dict[str, set[TrialRange]] = {}
         self._depth = 0
         self._begin_depth(openings(book.stakes))
         self._settle()
@@ -171,9 +171,8 @@ class BookSteps:
         else:
             part = TrialRange(task.first, task.count)
             for series in task.series:
-                ranges = self._under_way.get(series, [])
-                if part in ranges:
-                    ranges.remove(part)
+                ranges = self._under_way.get(series, set())
+                ranges.discard(part)
                 if not ranges:
                     self._under_way.pop(series, None)
             wanting = {entry for series in task.series for entry in self._of_series.get(series, ())}
@@ -230,7 +229,7 @@ class BookSteps:
         for task in tasks:
             if isinstance(task, RolloutTask):
                 for series in task.series:
-                    self._under_way.setdefault(series, []).append(TrialRange(task.first, task.count))
+                    self._under_way.setdefault(series, set()).add(TrialRange(task.first, task.count))
         begun.waits = begun.waits or not tasks
         if steps.finished:
             self._moved({steps.spot.id})

@@ -52,6 +52,6 @@ def book(job_id: JobId, shared: SharedDependency, caller: CallerDependency) -> R
     assert isinstance(request, BookRecipe)
     content, whole = file_of(request, net, shared.desk, shared.ledger)
     if record.state is JobState.DONE and not whole:
-        raise ProblemError(410, "some entries have been forgotten: submit the book again")
+        raise ProblemError(410, "some entries have been forgotten: submit the book under another name")
     headers = {"Content-Disposition": _NAMED.format(request.name), "Cache-Control": "no-store"}
     return Response(content, media_type=MEDIA_TYPE, headers=headers)
