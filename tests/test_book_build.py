@@ -135,7 +135,7 @@ def test_a_race_is_judged_by_the_trials_of_its_own_entry(workshop: Workshop, tmp
             digests.append(book.digest())
             trials.append([[play.trials for play in entry.plays] for entry in book.entries()])
     assert digests[0] == digests[1]
-    assert len({number for entry in trials[0] for number in entry}) > 1, "not all races end at the same checkpoint"
+    assert min(number for entry in trials[0] for number in entry) < 144, "some race ends at an early checkpoint"
 
 
 def test_a_build_that_is_killed_anywhere_goes_on_to_the_same_book(
