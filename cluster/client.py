@@ -114,12 +114,16 @@ class Client:
         """The answer of a job that is done."""
         return self._ask(Calls.result(job))
 
+    def book(self, job: str) -> bytes:
+        """The file of an opening book, as far as it is there."""
+        return self._ask(Calls.book(job))
+
     def cancel(self, job: str) -> JobView:
         """End a job."""
         return self._ask(Calls.cancel(job))
 
     def extend(self, job: str, **changes: int) -> Accepted:
-        """The same question with more `trials` or a higher `level`."""
+        """The same question with more `trials` (of a book also `entries`) or a higher `level`."""
         return self._ask(Calls.extend(job, changes))
 
     def prioritise(self, job: str, priority: Priority) -> JobView:
@@ -238,6 +242,10 @@ class AsyncClient:
     async def result(self, job: str) -> JobAnswer:
         """See `Client`."""
         return await self._ask(Calls.result(job))
+
+    async def book(self, job: str) -> bytes:
+        """See `Client`."""
+        return await self._ask(Calls.book(job))
 
     async def cancel(self, job: str) -> JobView:
         """See `Client`."""

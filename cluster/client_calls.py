@@ -8,7 +8,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import httpx
 from pydantic import TypeAdapter, ValidationError
@@ -58,6 +58,7 @@ class Call(Generic[T]):
     method: str
     path: str
     model: Any
+    """Of the answer's JSON; bytes: it is taken as it is."""
     body: Any = None
     query: dict[str, Any] | None = None
 
@@ -90,6 +91,10 @@ class Calls:
     @staticmethod
     def result(job: str) -> Call[JobAnswer]:
         return Call("GET", f"/v1/jobs/{quoted(job)}/result", JobAnswer)
+
+    @staticmethod
+    def book(job: str) -> Call[bytes]:
+        return Call("GET", f"/v1/jobs/{quoted(job)}/book", bytes)
 
     @staticmethod
     def cancel(job: str) -> Call[JobView]:
@@ -236,6 +241,8 @@ def away(url: str, error: Exception) -> InfrastructureError:
 def read_answer(call: Call[T], answer: httpx.Response) -> T:
     if answer.status_code >= 300:
         raise_problem(answer)
+    if call.model is bytes:
+        return cast("T", answer.content)
     try:
         found: T = TypeAdapter(call.model).validate_json(answer.content)
         return found

@@ -18,7 +18,7 @@ from cluster.local_job import LocalJob
 from cluster.planner import RolloutQuestion
 from cluster.results import TallyOf
 from cluster.rollout_progress import Progress
-from cluster.rollout_steps import RolloutSteps, payload_of
+from cluster.rollout_steps import RolloutSteps, blocks_of_output
 from cluster.schemas import (
     Provenance,
     RolloutReport,
@@ -29,10 +29,10 @@ from cluster.schemas import (
 from cluster.store import JobKind, Store, TrialRange
 from cluster.versions import versions
 from engine.evaluator import Nets
-from engine.rollout import RESULT_VERSION, TrialRows
+from engine.rollout import RESULT_VERSION
 from engine.tally import Tally
 from workers.rollout import rollout_workers
-from workers.tasks import RolloutTask
+from workers.tasks import RolloutOutput, RolloutTask
 
 OnProgress = Callable[[Progress], None]
 
@@ -98,7 +98,7 @@ class RolloutRun:
                 for completed in results:
                     task = completed.task
                     retries += completed.attempts - 1
-                    self._keep(task, completed.output.rows, steps)
+                    self._keep(task, completed.output, steps)
                     steps.advance(computed=task.count * len(task.candidates))
                     progress = steps.progress()
                     self._job.advance(progress.blocks_done)
@@ -156,8 +156,8 @@ class RolloutRun:
             timing=Timing.of(seconds, computed),
         )
 
-    def _keep(self, task: RolloutTask, outputs: tuple[TrialRows, ...], steps: RolloutSteps) -> None:
-        trials = TrialRange(task.first, task.count)
-        for series, rows in zip(task.series, outputs, strict=True):
-            self._store.put_block(series, trials, payload_of(rows))
-            steps.take(series, trials, rows)
+    def _keep(self, task: RolloutTask, output: RolloutOutput, steps: RolloutSteps) -> None:
+        for block in blocks_of_output(task, output):
+            self._store.put_block(*block)
+        for series, rows in zip(task.series, output.rows, strict=True):
+            steps.take(series, TrialRange(task.first, task.count), rows)

@@ -57,8 +57,8 @@ VALUES = KeyFamily(
     PREFIX + "values:{name}",
     KeyType.STRING,
     CACHE_TTL,
-    "archive",
-    "sealed values of one position of an archive by the content key of its question",
+    "archive, book, coordinator",
+    "sealed values of one position of an archive, or entry of a book, by the content key of its question",
 )
 JOB = KeyFamily(PREFIX + "job:{name}", KeyType.HASH, None, "client, coordinator", "the fields of one JobRecord as text")
 JOB_INDEX = KeyFamily(PREFIX + "jobs", KeyType.SORTED_SET, None, "client", "job ids by time of creation")

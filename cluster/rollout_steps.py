@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from cluster import planner
+from cluster.ledger import Block
 from cluster.planner import RolloutQuestion
 from cluster.results import TallyOf, make_result
 from cluster.rollout_progress import Meter, Progress
@@ -16,7 +17,7 @@ from engine.errors import InternalError
 from engine.rollout import TrialRows
 from engine.stopping import StopReason, judge
 from engine.tally import Tally
-from workers.tasks import RolloutTask
+from workers.tasks import RolloutOutput, RolloutTask
 
 
 class _Rows:
@@ -35,6 +36,10 @@ class _Rows:
         if stop > trials.first:
             self._rows[series][trials.first : stop] = rows[: stop - trials.first]
             self.known[series] = planner.joined([*self.known[series], trials])
+
+    def of(self, series: str, trials: int) -> TrialRows:
+        """The first trials of a candidate."""
+        return self._rows[series][:trials]
 
     def complete(self, active: Sequence[int], trials: TrialRange) -> bool:
         """Whether all these candidates have all these trials."""
@@ -63,6 +68,11 @@ class _Race:
         self.trials = [0] * len(question.candidates)
         """Trials that count, by candidate."""
         self.stop: StopReason | None = None
+
+    @property
+    def checkpoint(self) -> int:
+        """Trials at the checkpoint that is waited for."""
+        return self._left[0]
 
     def advance(self) -> None:
         """Judge every checkpoint whose trials are complete."""
@@ -139,15 +149,22 @@ class RolloutSteps:
         limit = self.question.trials
         return sum(max(min(r.stop, limit) - r.first, 0) for known in self._rows.known.values() for r in known)
 
+    def trials_judged(self) -> int:
+        """Trials up to the last checkpoint that was judged, over all candidates."""
+        return sum(self._race.trials)
+
     def tasks(self) -> Iterator[RolloutTask]:
         """Tasks of the question's block size for as long as something can be needed; see `_Race.tasks`."""
         return self._race.tasks(self._ran)
 
-    def next_tasks(self, size: int, under_way: Mapping[str, Sequence[TrialRange]]) -> list[RolloutTask]:
+    def next_tasks(
+        self, size: int, under_way: Mapping[str, Sequence[TrialRange]], *, guess: bool = True
+    ) -> list[RolloutTask]:
         """The tasks for the first trials that nobody was asked for, at most `size` of them; [] when none are left.
 
         Args:
             under_way: ranges that others compute now, by series.
+            guess: also trials behind the checkpoint that is waited for, with the candidates of now.
         """
         if self._race.stop is not None:
             return []
@@ -158,12 +175,12 @@ class RolloutSteps:
                 (c.series, self._asked[c.series]) for c in map(self.question.candidates.__getitem__, active)
             )
         }
-        whole = TrialRange(0, self.question.trials)
+        whole = TrialRange(0, self.question.trials if guess else self._race.checkpoint)
         gaps = [gap for known in taken.values() for gap in planner.missing_ranges(known, whole)[:1]]
         if not gaps:
             return []
         first = min(gaps).first
-        block = TrialRange(first, min(size, self.question.trials - first))
+        block = TrialRange(first, min(size, whole.stop - first))
         # Whole blocks of the question, which is what provenance counts in.
         edge, whole_block = first - first % self.question.block, self.question.block
         stop = min(-(-block.stop // whole_block) * whole_block, self.question.trials)
@@ -200,6 +217,11 @@ class RolloutSteps:
             raise InternalError("the executor ended before all trials were there")
         return make_result(self.question, self._rows.tally, self._race.trials, self._race.stop)
 
+    def rows(self) -> dict[str | None, TrialRows]:
+        """The trials that count, by play, once it is `finished`; views, not copies."""
+        counted = zip(self.question.candidates, self._race.trials, strict=True)
+        return {candidate.play: self._rows.of(candidate.series, trials) for candidate, trials in counted}
+
     def blocks_counted(self) -> tuple[int, int]:
         """Blocks that the answer looked at: (all, from the cache)."""
         visited = planner.blocks_of(self.question, TrialRange(0, max(self._race.trials)))
@@ -219,6 +241,12 @@ def rows_of(question: RolloutQuestion, series: str, trials: TrialRange, payload:
     if len(payload) != trials.count * row * 4:
         raise InternalError(f"block {trials} of series {series} has {len(payload)} bytes")
     return np.frombuffer(payload, dtype="<i4").reshape(trials.count, row)
+
+
+def blocks_of_output(task: RolloutTask, output: RolloutOutput) -> list[Block]:
+    """What of a task's output is to be kept."""
+    trials = TrialRange(task.first, task.count)
+    return [(series, trials, payload_of(rows)) for series, rows in zip(task.series, output.rows, strict=True)]
 
 
 def payload_of(rows: TrialRows) -> bytes:

@@ -160,6 +160,10 @@ class FairQueue:
         group.clients[client].virtual += seconds
         self._state(job).served += seconds
 
+    def priority(self, job: str) -> Priority:
+        """The class of a job that is in."""
+        return self._home[job][0]
+
     def clients(self) -> int:
         """Clients with open jobs."""
         return len({client for _, client in self._home.values()})
@@ -175,12 +179,34 @@ class FairQueue:
         return client.begun[job] if job in client.begun else client.queued[job]
 
 
+class Courtesy:
+    """Whether jobs of other classes keep room for people: where an interactive job came within the last minute, the
+    next one is likely to come soon. Then no worker gets a block of another class ahead of time, and these blocks are
+    shorter, so that a person waits for about half of one. Otherwise workers never wait for us between two blocks.
+    """
+
+    def __init__(self, seconds: float = 60.0) -> None:
+        self._seconds = seconds
+        self._until = float("-inf")
+
+    def came(self, priority: Priority, now: float) -> None:
+        """A job came in."""
+        if priority is Priority.INTERACTIVE:
+            self._until = now + self._seconds
+
+    def asks(self, priority: Priority, now: float) -> bool:
+        """Whether jobs of this class keep room now."""
+        return priority is not Priority.INTERACTIVE and now < self._until
+
+
 @dataclass(frozen=True, slots=True)
 class BlockSizes:
     """How long a block should take."""
 
     target: float = 2.0
     """Processor seconds; blocks of a known speed stay between half and one and a half of it."""
+    brisk: float = 1.0
+    """The same while room is kept for people."""
     first: int = 36
     """Units (trials of all candidates) of a job's first block, when nothing is known of its speed."""
     growth: float = 4.0
@@ -217,15 +243,19 @@ class Speed:
         """How long so many units will take; the target while nothing is known."""
         return units * self._seconds / self._units if self.known else self._sizes.target
 
-    def block(self, units_left: int, workers: int) -> int:
+    def block(self, units_left: int, workers: int, *, brisk: bool = False) -> int:
         """Units of the next block.
 
         The last blocks of a job are cut smaller, down to a quarter of the target, so that all workers end together.
+
+        Args:
+            brisk: whether room is kept for people.
         """
         if not self.known:
             return max(1, min(self._sizes.first, units_left))
         per_second = self._units / self._seconds
-        wanted = min(self._sizes.target * per_second, self._sizes.growth * self._largest)
+        target = self._sizes.brisk if brisk else self._sizes.target
+        wanted = min(target * per_second, self._sizes.growth * self._largest)
         share = max(units_left / max(workers, 1), self._sizes.target / 4 * per_second)
         size = max(1, int(min(wanted, share)))
         if size > self._sizes.round_to:

@@ -135,6 +135,9 @@ class Extension(Model):
     model_config = _example(trials=2592)
 
     trials: Annotated[int, Field(ge=1)] | None = None
+    """Of each candidate; of a book its budget."""
+    entries: Annotated[int, Field(ge=1)] | None = None
+    """Of a book: its budget."""
     level: Annotated[int, Field(ge=1, le=4)] | None = None
 
 

@@ -58,6 +58,7 @@ class JobKind(StrEnum):
     DEEP = "deep"
     EVALUATE = "evaluate"
     ANALYSE = "analyse"
+    BOOK = "book"
     TRAIN = "train"
 
 
@@ -108,10 +109,10 @@ class Store(Protocol):
         """Remember a finished block; the first write wins. Returns whether this write was the first."""
 
     def get_values(self, keys: Sequence[str]) -> list[bytes | None]:
-        """Values of positions by their content keys, in the same order; None as in `get_result`."""
+        """Values of positions and entries of books by their content keys, in that order; None as in `get_result`."""
 
     def put_values(self, values: Mapping[str, bytes]) -> None:
-        """Remember values of many positions."""
+        """Remember values of many positions, or entries of a book."""
 
     def put_job(self, job: JobRecord) -> None:
         """Write a job, new or changed."""

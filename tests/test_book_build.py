@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import sqlite3
+from collections import Counter
 from pathlib import Path
 
 import pytest
-from books import Workshop, tiny_recipe
+from books import CrowdedExecutor, KilledError, Workshop, racing_recipe, tiny_recipe
 
 from cluster.book.artifact import open_book
-from cluster.book.build import BuildProgress, compute_entry
+from cluster.book.book_steps import Budget, BuildProgress
+from cluster.book.build import Builder, compute_entry
 from cluster.book.entry import Spot, packed, unpacked
+from cluster.book.recipe import Bounds, BudgetPart, bounds_of
 from cluster.book.schemas import Standing, Terms, Verdict
 from cluster.book.simulation import critical_value
 from cluster.book.stakes import Seat, stakes_of
@@ -19,6 +22,7 @@ from cluster.book.tree import TEMPERATURE, openings, parse_line, parse_roll, pla
 from cluster.book.verify import chosen_entries, find_entry, merge, recompute, verify
 from cluster.cli.options import chosen_nets
 from cluster.coordinator import RolloutRun
+from cluster.executor import InlineExecutor
 from cluster.planner import plan
 from cluster.schemas import RolloutRequest
 from cluster.store import MemoryStore
@@ -29,6 +33,7 @@ from engine.gnuid import format_position_id
 from engine.ids import parse_position
 from engine.notation import parse_play
 from engine.rules import INTERNATIONAL
+from workers.tasks import RolloutTask
 
 OPENINGS_AND_MORE = 1_300
 """Trials that are enough for all openings and some replies."""
@@ -107,33 +112,84 @@ def test_a_play_that_loses_counts_less_and_one_that_loses_too_much_gets_no_repli
     assert {spot.position for spot in replies([entry], follow=-second.difference / 2 - 1e-9)} == {entry.plays[0].after}
 
 
+def test_many_entries_at_once_make_the_same_book_as_one_after_the_other(
+    workshop: Workshop, built: Path, tmp_path: Path
+) -> None:
+    path, crowd = tmp_path / "crowd.book", CrowdedExecutor(workers=9)
+    workshop.build(path, tiny_recipe(budget=OPENINGS_AND_MORE), executor=crowd)
+    with open_book(path) as many, open_book(built) as one:
+        assert many.digest() == one.digest()
+        assert [entry.spot for entry in many.entries()] == [entry.spot for entry in one.entries()]
+    assert crowd.most_entries > 9
+    played = Counter(
+        (series, task.first) for task in crowd.ran if isinstance(task, RolloutTask) for series in task.series
+    )
+    assert max(played.values()) == 1, "no trial is played twice"
+
+
+def test_a_race_is_judged_by_the_trials_of_its_own_entry(workshop: Workshop, tmp_path: Path) -> None:
+    digests, trials = [], []
+    for number, executor in enumerate((InlineExecutor(), CrowdedExecutor(9))):
+        workshop.build(tmp_path / f"{number}.book", racing_recipe(), executor=executor)
+        with open_book(tmp_path / f"{number}.book") as book:
+            digests.append(book.digest())
+            trials.append([[play.trials for play in entry.plays] for entry in book.entries()])
+    assert digests[0] == digests[1]
+    assert min(number for entry in trials[0] for number in entry) < 144, "some race ends at an early checkpoint"
+
+
 def test_a_build_that_is_killed_anywhere_goes_on_to_the_same_book(
     workshop: Workshop, built: Path, tmp_path: Path
 ) -> None:
     path, recipe, store = tmp_path / "killed.book", tiny_recipe(budget=OPENINGS_AND_MORE), MemoryStore()
-
-    class KilledError(BaseException):
-        pass
-
-    def kill_at(number: int) -> None:
-        seen = 0
-
-        def watch(progress: BuildProgress) -> None:
-            nonlocal seen
-            seen += 1
-            if seen > number:
-                raise KilledError
-
-        with pytest.raises(KilledError):
-            workshop.build(path, recipe, store, watch)
-
-    kill_at(0)
-    kill_at(7)
-    kill_at(12)
-    workshop.build(path, recipe, store)
+    ran = []
+    for lives in (0, 9, 16, None):
+        executor = CrowdedExecutor(3, seed=1, dies_after=lives)
+        ran.append(executor.ran)
+        if lives is None:
+            workshop.build(path, recipe, store, executor=executor)
+        else:
+            with pytest.raises(KilledError):
+                workshop.build(path, recipe, store, executor=executor)
     with open_book(path) as killed, open_book(built) as whole:
         assert killed.digest() == whole.digest()
         assert [entry.spot for entry in killed.entries()] == [entry.spot for entry in whole.entries()]
+    trials = [(task.series, task.first) for part in ran for task in part if isinstance(task, RolloutTask)]
+    assert len(trials) == len(set(trials)), "what came back before a kill is not played again"
+    nothing = CrowdedExecutor(workers=0)
+    report = workshop.build(tmp_path / "lost.book", recipe, store, executor=nothing)
+    assert (report.computed, nothing.ran) == (0, []), "a lost file is made again from what the store kept"
+    with open_book(tmp_path / "lost.book") as found, open_book(built) as whole:
+        assert found.digest() == whole.digest()
+
+
+def test_a_budget_of_entries_ends_with_the_last_one(workshop: Workshop, tmp_path: Path) -> None:
+    recipe = tiny_recipe()
+    recipe = recipe.model_copy(update={"budget": BudgetPart(entries=4)})
+    report = workshop.build(tmp_path / "four.book", recipe, executor=CrowdedExecutor(5))
+    assert (report.book.entries, report.finished) == ((4,), False)
+
+
+def test_a_budget_of_minutes_lets_entries_under_way_end(workshop: Workshop, tmp_path: Path) -> None:
+    times = iter(range(0, 10_000, 10))
+    recipe = tiny_recipe()
+    with workshop.open(tmp_path / "minute.book", recipe) as book:
+        simulator = workshop.simulator(book, MemoryStore(), CrowdedExecutor(2))
+        builder = Builder(recipe, book, simulator, Budget(minutes=1.0), clock=lambda: float(next(times)))
+        shown: list[BuildProgress] = []
+        report = builder.run(shown.append)
+    assert not report.finished
+    assert 4 <= sum(report.book.entries) < 15
+    assert shown[-1].under_way == 0
+
+
+def test_bounds_of_a_recipe_say_what_it_can_come_to() -> None:
+    recipe = tiny_recipe(budget=1000)
+    assert bounds_of(recipe) == Bounds(trials=1000 + 72, entries=28)
+    alone = recipe.model_copy(update={"budget": BudgetPart()})
+    assert bounds_of(alone) == Bounds(trials=15 * 2 * 36 + 15 * 2 * 21 * 36, entries=15 + 15 * 2 * 21)
+    few = recipe.model_copy(update={"budget": BudgetPart(entries=2)})
+    assert bounds_of(few) == Bounds(trials=2 * 72, entries=2)
 
 
 def test_a_finished_build_computes_nothing_again_and_a_larger_budget_extends_it(
@@ -294,9 +350,7 @@ def test_at_unequal_scores_replies_are_seen_from_the_other_side(workshop: Worksh
     recipe = tiny_recipe(score="3-away/5-away")
     with workshop.open(tmp_path / "score.book", recipe) as book:
         stakes = book.stakes
-        first = compute_entry(
-            workshop.simulator(book, MemoryStore()), openings(stakes)[0], recipe.depth[0], lambda _: None
-        )
+        first = compute_entry(workshop.simulator(book, MemoryStore()), openings(stakes)[0], recipe.depth[0])
         spot = replies([first], follow=0.0)[0]
     assert (first.spot.seat, spot.seat, spot.seat.other) == (Seat.OPENER, Seat.OPPONENT, Seat.OPENER)
     assert first.spot.under(stakes).match.away == (3, 5)

@@ -70,7 +70,7 @@ def problems(workshop: Workshop, bench: CubeBench, tmp_path_factory: pytest.Temp
             with workshop.open(path, recipe) as book:
                 simulator = workshop.simulator(book, MemoryStore())
                 question = asked(workshop, ProblemKind.CHECKER, HYPERGAMMON)
-                found.append(find_checker_problem(question, simulator, workshop.evaluator, lambda _: None))
+                found.append(find_checker_problem(question, simulator, workshop.evaluator))
             found.append(find_cube_problem(asked(workshop, ProblemKind.CUBE, HYPERGAMMON), bench, lambda _: None))
     return found
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import pytest
@@ -23,6 +23,7 @@ from cluster.archive.analysis import AnalysedMatch, ArchiveAnalysis
 from cluster.archive.files import FoundFile
 from cluster.archive.matches import Conditions
 from cluster.archive.policy import load_policy
+from cluster.bench.farm import SimulatedPool
 from cluster.coordinator import RolloutRun
 from cluster.deep import planner as deep_planner
 from cluster.deep.run import DeepRun
@@ -38,7 +39,7 @@ from cluster.ledger import Change, EventKind, Submission
 from cluster.memory_ledger import MemoryLedger
 from cluster.planner import plan
 from cluster.roster import MAX_KILLS
-from cluster.scheduling import Priority
+from cluster.scheduling import Courtesy, Priority
 from cluster.schemas import RolloutRequest
 from cluster.store import JobKind, JobState, MemoryStore
 from engine.analysis.language import Language
@@ -252,9 +253,10 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 from pydantic import Field
 from cluster.farm.desk import Desk
+from cluster.farm.kinds import Size
 from cluster.farm.one_task import OneTaskJob
 from cluster.planner import content_key
-from cluster.scheduling import Priority
+from cluster.scheduling import Courtesy, Priority
 from cluster.schemas import Model
 from cluster.store import JobKind, Store
 from engine.errors import InputError
@@ -544,6 +546,48 @@ def test_an_interactive_job_does_not_wait_behind_a_book() -> None:
     left = 2 * 50_000 - sum(t.count * len(t.candidates) for t in stage.pool.ran if t.settings.seed != 9)
     assert left > 50_000
     assert stage.state(book) is JobState.RUNNING
+
+
+def waits_of_clicks(courtesy: Courtesy) -> list[float]:
+    """Simulated seconds for which each of some clicks, ten seconds apart, waits behind a book on four workers."""
+    pool = SimulatedPool(4, trials_per_second=180.0)
+    stage = Stage(pool=pool, ledger=MemoryLedger(clock=lambda: pool.now))
+    stage.clock = cast("Clock", lambda: pool.now)
+    stage.farm = stage.coordinator()
+    stage.farm._courtesy = courtesy
+    stage.submit(Priority.BULK, trials=1_000_000)
+    waits = []
+    for number in range(10):
+        until = pool.now + 10.0
+        while pool.now < until:
+            stage.farm.step(0.05)
+        pool.now += 0.07 * (number % 10)  # somewhere inside the blocks that run
+        asked = pool.now
+        click = stage.submit(Priority.INTERACTIVE, client="ben", seed=100 + number, trials=36)
+        while stage.state(click) is not JobState.DONE:
+            stage.farm.step(0.05)
+        waits.append(pool.now - asked - 2 * 36 / 180.0)
+    return waits
+
+
+def test_a_click_waits_for_one_short_block_where_another_came_lately() -> None:
+    waits, rude = waits_of_clicks(Courtesy()), waits_of_clicks(Courtesy(seconds=0.0))
+    assert max(waits[1:]) <= 1.1
+    assert min(rude[1:]) > 2.0
+
+
+def test_workers_hold_a_block_ahead_again_once_nobody_clicks_any_more() -> None:
+    stage = Stage()
+    stage.submit(Priority.BULK, trials=1_000_000)
+    stage.until(lambda: stage.farm.crew.roster.held() == 6)
+    click = stage.submit(Priority.INTERACTIVE, client="ben", seed=9, trials=36)
+    stage.until(lambda: stage.state(click) is JobState.DONE)
+    for _ in range(5):
+        stage.step()
+        assert stage.farm.crew.roster.held() <= 3
+    stage.step(seconds=61.0)
+    stage.step()
+    assert stage.farm.crew.roster.held() == 6
 
 
 def test_a_job_can_be_moved_to_another_class_while_it_waits() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.scheduling import JOBS_AT_ONCE, SHARES, Arrival, BlockSizes, FairQueue, Priority, Speed
+from cluster.scheduling import JOBS_AT_ONCE, SHARES, Arrival, BlockSizes, Courtesy, FairQueue, Priority, Speed
 from engine.errors import InternalError
 
 SECONDS = st.floats(0.25, 4.0)
@@ -163,6 +163,24 @@ def test_blocks_of_a_steady_job_soon_take_one_to_three_seconds(per_second: float
     # Single units can be longer than that.
     assert 0.9 <= taken[-1] <= 3.0 or size == 1
     assert size == 1 or size <= sizes.round_to or size % sizes.round_to == 0
+
+
+def test_blocks_are_half_as_long_while_room_is_kept_for_people() -> None:
+    speed = Speed()
+    for _ in range(4):
+        speed.measured(3600, 1.0)
+    assert (speed.block(10**9, 10), speed.block(10**9, 10, brisk=True)) == (7200, 3600)
+
+
+def test_only_interactive_jobs_ask_for_room_and_only_for_a_minute() -> None:
+    courtesy = Courtesy(seconds=60.0)
+    courtesy.came(Priority.BULK, 0.0)
+    courtesy.came(Priority.NORMAL, 0.0)
+    assert not courtesy.asks(Priority.BULK, 1.0)
+    courtesy.came(Priority.INTERACTIVE, 10.0)
+    asked = {priority: courtesy.asks(priority, 69.0) for priority in Priority}
+    assert asked == {Priority.INTERACTIVE: False, Priority.NORMAL: True, Priority.BULK: True}
+    assert not courtesy.asks(Priority.BULK, 70.0)
 
 
 def test_the_last_blocks_of_a_job_are_cut_smaller_so_that_all_workers_end_together() -> None:

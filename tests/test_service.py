@@ -573,7 +573,7 @@ def test_the_document_describes_every_kind_with_an_example(service: Service) -> 
     document = service.client.get("/openapi.json").json()
     body = document["paths"]["/v1/jobs"]["post"]["requestBody"]["content"]["application/json"]
     kinds = {kind["name"]: kind for kind in service.client.get("/v1/kinds").json()}
-    assert set(body["examples"]) == set(kinds) == {"rollout", "deep", "evaluate", "analyse", "train"}
+    assert set(body["examples"]) == set(kinds) == {"rollout", "deep", "evaluate", "analyse", "book", "train"}
     for example in body["examples"].values():
         answer = service.client.post("/v1/jobs", json=example["value"] | {"priority": Priority.BULK.value})
         assert answer.status_code == 201, answer.text

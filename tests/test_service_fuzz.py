@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_service import DESK, rollout
 
+from cluster.book.recipe import BookRecipe
 from cluster.farm.registry import Kinds, read
 from cluster.ledger import JobQuery, Submission
 from cluster.memory_ledger import MemoryLedger
@@ -66,8 +67,46 @@ def test_no_value_of_a_field_ends_in_a_failure_of_ours(client: TestClient, field
     assert answer.status_code in (200, 201, 413, 422), answer.text
 
 
+BOOK = {
+    "name": "tiny",
+    "rules": "hypergammon",
+    "search": {"level": 1},
+    "budget": {"trials": 100},
+    "depth": [{"margin": 0.02, "most": 2, "trials": 36}],
+}
+NEAR = st.sampled_from(
+    [
+        "",
+        "money",
+        "3-away/5-away",
+        "1-away/2-away post-crawford",
+        "999-away/999-away",
+        "tavla",
+        "fitted",
+        "kazaross-xg2",
+    ]
+)
+
+
+@settings(max_examples=20 * EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    changes=st.dictionaries(
+        st.sampled_from([*BookRecipe.model_fields]), JSON | NEAR | st.just(BOOK["depth"]), min_size=1, max_size=3
+    )
+)
+def test_no_recipe_of_a_book_ends_in_a_failure_of_ours(client: TestClient, changes: dict[str, Any]) -> None:
+    try:
+        answer = client.post("/v1/jobs", json={"kind": "book", "request": BOOK | changes})
+    except ValueError:
+        return  # a value that JSON can't hold
+    assert answer.status_code in (200, 201, 413, 422), answer.text
+    if answer.status_code < 300:
+        file = client.get(f"/v1/jobs/{answer.json()['job']['id']}/book")
+        assert (file.status_code, file.content[:15]) == (200, b"SQLite format 3")
+
+
 @settings(max_examples=10 * EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-@given(text=st.text(max_size=80), path=st.sampled_from(["", "/result", "/events", "/cancel"]))
+@given(text=st.text(max_size=80), path=st.sampled_from(["", "/result", "/events", "/book", "/cancel"]))
 def test_no_name_of_a_job_ends_in_a_failure_of_ours(client: TestClient, text: str, path: str) -> None:
     from urllib.parse import quote
 

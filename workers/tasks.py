@@ -7,10 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.board import Board
+from engine.cube import CubePlay
 from engine.efficiency import CubeEfficiency
 from engine.match import MatchState
 from engine.met import MatchEquityTable
+from engine.position import Position
 from engine.rollout import Candidate, RolloutSettings, TrialRows
+from engine.search import MoveFilter
 from engine.versus import VersusSettings
 
 
@@ -35,6 +39,39 @@ class RolloutOutput:
     """Rows of each candidate, in the order of the task."""
 
     rows: tuple[TrialRows, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class SearchTask:
+    """A roll in a position of an opening book: which plays are worth trials? Its output is its `SearchedPlay`s."""
+
+    entry: str
+    """Id of the book's entry."""
+    position: Position
+    """With dice, at the score of the player to decide."""
+    level: int
+    filter: MoveFilter
+    cube: CubePlay | None
+    """None: values are cubeless points."""
+    margin: float
+    """Equity: plays no further behind the best one."""
+    most: int
+    """Of these at most so many."""
+
+    def __repr__(self) -> str:
+        return f"{self.level}-ply search for entry {self.entry}"
+
+
+@dataclass(frozen=True, eq=False)
+class SearchedPlay:
+    """A play that a search puts near the best one."""
+
+    play: str
+    after: Board
+    """In the mover's view."""
+    equity: float
+    """Mover's view, at the stakes of the search."""
+    level: int
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,7 @@ _COLUMNS = (
 )
 _KEY = "position = ? AND roll = ? AND seat = ?"
 _BUSY_S = 30.0
+_IN_MEMORY = ":memory:"
 
 
 class Book:
@@ -159,6 +160,10 @@ class Book:
             whole.update(entry.content().encode())
         return whole.hexdigest()[:32]
 
+    def file_bytes(self) -> bytes:
+        """What its file holds."""
+        return self._connection.serialize()
+
     def info(self) -> BookInfo:
         """Which book, and how large it is."""
         rows = self._query("SELECT depth, verdict, COUNT(*) AS n, SUM(trials) AS t FROM entry GROUP BY depth, verdict")
@@ -207,13 +212,24 @@ def create_book(path: Path, identity: BookIdentity, name: str) -> Book:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(path, timeout=_BUSY_S)
-        meta = {"format": str(FORMAT), "identity": identity.model_dump_json(), "name": name}
-        rows = "".join(f"INSERT INTO meta VALUES ('{key}', {_quoted(value)});" for key, value in meta.items())
-        # All in one transaction: a kill leaves a whole empty book, or an empty file that `open_or_create` takes.
-        connection.executescript(f"BEGIN; {_SCHEMA} {rows} COMMIT;")
+        _lay_out(connection, identity, name)
     except (OSError, sqlite3.Error) as error:
         raise InputError("book", path, f"a file that can be written ({error})") from error
     return Book(path, connection)
+
+
+def memory_book(identity: BookIdentity, name: str) -> Book:
+    """A new, empty book without a file; `Book.file_bytes` is what its file would hold."""
+    connection = sqlite3.connect(_IN_MEMORY)
+    _lay_out(connection, identity, name)
+    return Book(Path(_IN_MEMORY), connection)
+
+
+def _lay_out(connection: sqlite3.Connection, identity: BookIdentity, name: str) -> None:
+    meta = {"format": str(FORMAT), "identity": identity.model_dump_json(), "name": name}
+    rows = "".join(f"INSERT INTO meta VALUES ('{key}', {_quoted(value)});" for key, value in meta.items())
+    # All in one transaction: a kill leaves a whole empty book, or an empty file that `open_or_create` takes.
+    connection.executescript(f"BEGIN; {_SCHEMA} {rows} COMMIT;")
 
 
 def open_or_create(path: Path, identity: BookIdentity, name: str) -> Book:

@@ -1,58 +1,28 @@
-"""Building a book: depth by depth, what is likeliest and closest first, an entry at a time.
+"""Building a book in one command: steps, an executor, a file.
 
-An entry that is there is taken as it is, so a build that was killed or ended by its budget goes on where it was, and
-its finished trials come from the store. Which entry comes next depends on the entries before it alone, so the order is
-the same on any farm.
+An entry that is there is taken as it is, so a build that was killed or ended by its budget goes on where it was;
+entries and trials that were finished come from the store.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 
-from cluster.book.artifact import Book
-from cluster.book.entry import Entry, Spot, make_entry
-from cluster.book.recipe import BookRecipe, DepthPart
-from cluster.book.schemas import BookBuildReport, BookIdentity, EntryQuestion, Verdict
-from cluster.book.simulation import Simulator
+from cluster.book.artifact import Book, memory_book
+from cluster.book.book_steps import BookSteps, Budget, BuildProgress
+from cluster.book.entry import Entry, Spot
+from cluster.book.entry_steps import EntrySteps, entry_key
+from cluster.book.recipe import BookRecipe
+from cluster.book.schemas import BookBuildReport, BookIdentity, EntryQuestion
+from cluster.book.simulation import Simulator, Valuation
 from cluster.book.stakes import stakes_of
-from cluster.book.tree import in_order, openings, replies
 from cluster.filters import load_filter
-from cluster.rollout_progress import Progress
+from cluster.store import Store
 from engine.bearoff import VERSION as BEAROFF_VERSION
-from engine.evaluator import Nets
+from engine.errors import InternalError
+from engine.evaluator import Evaluator, Nets
 from engine.rollout import RESULT_VERSION
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """Where a build stops although more could be done."""
-
-    trials: int | None = None
-    """Of the whole book."""
-    minutes: float | None = None
-    """Of this run."""
-
-
-@dataclass(frozen=True, slots=True)
-class BuildProgress:
-    """Where a build stands."""
-
-    depth: int
-    done: int
-    """Entries of this depth that are there."""
-    entries: int
-    """Of this depth in all."""
-    path: str
-    """Of the entry under way."""
-    trials: int
-    """Of the whole book, so far."""
-    computed: int
-    """Entries that this run has computed."""
-    rollout: Progress | None = None
-    """Of the entry under way."""
-
 
 OnBuildProgress = Callable[[BuildProgress], None]
 
@@ -80,12 +50,26 @@ def identity_of(recipe: BookRecipe, nets: Nets) -> BookIdentity:
     )
 
 
-def compute_entry(simulator: Simulator, spot: Spot, question: EntryQuestion, show: Callable[[Progress], None]) -> Entry:
+def compute_entry(simulator: Simulator, spot: Spot, question: EntryQuestion) -> Entry:
     """The entry of a spot: search, trials, verdict."""
-    position = spot.under(simulator.stakes)
-    searched = simulator.search(position, question)
-    simulated = simulator.simulate(position, searched, question, show)
-    return make_entry(spot, question, simulator.identity, simulator.stakes.rules, simulated)
+    (known,) = simulator.store.get_values([entry_key(simulator.valuation, spot, question)])
+    steps = EntrySteps(simulator.valuation, spot, question, simulator.store, known)
+    simulator.work(steps, lambda: None)
+    if steps.entry is None:
+        raise InternalError(f"entry {spot.id} was not finished")
+    return steps.entry
+
+
+def steps_on_farm(recipe: BookRecipe, nets: Nets, store: Store) -> BookSteps:
+    """The steps of a book that is built from nothing but the store, in memory.
+
+    Raises:
+        InputError: as `identity_of`.
+    """
+    identity = identity_of(recipe, nets)
+    book = memory_book(identity, recipe.name)
+    valuation = Valuation(identity, book.stakes, Evaluator(nets))
+    return BookSteps(recipe, book, valuation, store, Budget(recipe.budget.trials, recipe.budget.entries))
 
 
 class Builder:
@@ -103,70 +87,28 @@ class Builder:
         budget: Budget,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._recipe = recipe
-        self._book = book
         self._simulator = simulator
-        self._budget = budget
+        self._minutes = budget.minutes
         self._clock = clock
         self._started = clock()
-        self._trials = book.trials
-        self._computed = 0
+        self._steps = BookSteps(recipe, book, simulator.valuation, simulator.store, budget)
 
     def run(self, on_progress: OnBuildProgress) -> BookBuildReport:
         """Build as far as the budget goes."""
-        self._book.remember(self._recipe)
-        spots = openings(self._book.stakes)
-        finished = True
-        for number, part in enumerate(self._recipe.depth, 1):
-            finished = self._depth(number, part, spots, on_progress)
-            if not finished:
-                break
-            spots = replies(self._book.entries(number), part.follow)
+        steps = self._steps
+
+        def show() -> None:
+            steps.save()
+            if self._minutes is not None and self._clock() - self._started >= 60.0 * self._minutes:
+                steps.stop()
+            on_progress(steps.progress())
+
+        on_progress(steps.progress())
+        self._simulator.work(steps, show)
+        steps.save()
         return BookBuildReport(
-            book=self._book.info(),
-            computed=self._computed,
-            finished=finished,
+            book=steps.book.info(),
+            computed=steps.computed,
+            finished=steps.complete,
             seconds=self._clock() - self._started,
         )
-
-    def _depth(self, depth: int, part: DepthPart, spots: Iterable[Spot], on_progress: OnBuildProgress) -> bool:
-        """All entries of a depth; whether the budget was enough."""
-        ordered = in_order(spots)
-        question = EntryQuestion(**{name: getattr(part, name) for name in EntryQuestion.model_fields})
-        for done, spot in enumerate(ordered):
-            known = self._book.entry(spot.position, spot.dice, spot.seat)
-            if known is not None and not wants_more(known, question):
-                if known.spot.depth >= depth and known.spot != spot:
-                    self._book.move(spot)
-                continue
-            if self._spent():
-                return False
-            now = BuildProgress(depth, done, len(ordered), spot.path, self._trials, self._computed)
-            on_progress(now)
-            entry = compute_entry(
-                self._simulator,
-                spot,
-                question,
-                lambda rollout, now=now: on_progress(replace(now, rollout=rollout)),  # type: ignore[misc]
-            )
-            self._book.put(entry)
-            self._trials += entry.trials - (known.trials if known is not None else 0)
-            self._computed += 1
-        on_progress(BuildProgress(depth, len(ordered), len(ordered), "", self._trials, self._computed))
-        return True
-
-    def _spent(self) -> bool:
-        budget = self._budget
-        if budget.trials is not None and self._trials >= budget.trials:
-            return True
-        return budget.minutes is not None and self._clock() - self._started >= 60.0 * budget.minutes
-
-
-def wants_more(known: Entry, question: EntryQuestion) -> bool:
-    """Whether an entry that is there is to be asked again: it is open and may get more trials, or it may look at more
-    plays. What is settled stays.
-    """
-    asked = known.question
-    if question.margin > asked.margin or question.most > asked.most:
-        return True
-    return known.verdict is Verdict.OPEN and question.trials > asked.trials

@@ -131,6 +131,22 @@ class Entry:
         )
 
 
+def entry_of(spot: Spot, question: EntryQuestion, content: bytes) -> Entry | None:
+    """The entry with such a `content`; None where a version with other fields wrote it."""
+    try:
+        fields = json.loads(content)
+        plays = tuple(BookPlay.model_validate(play) for play in fields["plays"])
+        verdict = Verdict(fields["verdict"])
+        facts = []
+        for play, sums, rows in zip(plays, fields["sums"], fields["rows"], strict=True):
+            tally, pair = unpacked(sums)
+            value, level = play.search_equity, play.search_level
+            facts.append(PlayFacts(play.play, play.after, value, level, tally, pair, str(rows)))
+    except (ValueError, KeyError, TypeError, InternalError):
+        return None
+    return Entry(spot, question, verdict, tuple(facts), plays)
+
+
 def make_entry(
     spot: Spot, question: EntryQuestion, identity: BookIdentity, rules: RuleSet, simulated: Sequence[SimulatedPlay]
 ) -> Entry:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field, ValidationError, field_validator
 
-from cluster.book.schemas import EntryQuestion, Terms
+from cluster.book.schemas import FEWEST_TRIALS, EntryQuestion, Terms
 from cluster.schemas import Model
 from engine.errors import InputError
+from engine.game_chances import opening_rolls
 from engine.rules import rule_set
+
+_ROLLS = 21
 
 
 class SearchPart(Model):
@@ -37,8 +41,10 @@ class BudgetPart(Model):
 
     trials: int | None = Field(default=None, ge=1)
     """Of the whole book, over all plays; the entry that reaches it is the last one."""
+    entries: int | None = Field(default=None, ge=1)
+    """Of the whole book."""
     minutes: float | None = Field(default=None, gt=0.0)
-    """Of one run; the entry under way is finished."""
+    """Of one run; entries under way are finished. On a farm the job fails then, and can be asked again."""
 
 
 class DepthPart(EntryQuestion):
@@ -62,6 +68,41 @@ class BookRecipe(Terms):
     @classmethod
     def _check_rules(cls, value: str) -> str:
         return rule_set(value).name
+
+    def with_budget(self, trials: int | None, minutes: float | None) -> BookRecipe:
+        """With another budget where one is given; trials alone take the place of the whole budget."""
+        if trials is None and minutes is None:
+            return self
+        asked = BudgetPart(trials=trials, minutes=minutes)
+        if trials is None:
+            asked = self.budget.model_copy(update={"minutes": minutes})
+        return self.model_copy(update={"budget": asked})
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a book can come to at most."""
+
+    trials: int
+    entries: int
+
+
+def bounds_of(recipe: BookRecipe) -> Bounds:
+    """What a recipe can come to at most: every play followed, every play to its last trial."""
+    spots = len(opening_rolls(rule_set(recipe.rules)))
+    trials = entries = 0
+    for part in recipe.depth:
+        entries += spots
+        trials += spots * part.most * part.trials
+        spots *= part.most * _ROLLS
+    budget, largest = recipe.budget, max(part.most * part.trials for part in recipe.depth)
+    if budget.trials is not None:
+        trials = min(trials, budget.trials + largest)
+        entries = min(entries, budget.trials // FEWEST_TRIALS + 1)
+    if budget.entries is not None:
+        entries = min(entries, budget.entries)
+        trials = min(trials, entries * largest)
+    return Bounds(trials, entries)
 
 
 def known_recipes() -> list[str]:

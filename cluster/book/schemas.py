@@ -15,6 +15,9 @@ from cluster.schemas import Model, Probabilities
 FORMAT = 1
 """Of the file; a change of its layout or of the meaning of a field raises it."""
 
+FEWEST_TRIALS = 36
+"""Of a play: each first roll once."""
+
 
 class Verdict(enum.Enum):
     """What an entry says about its best play."""
@@ -91,9 +94,9 @@ class EntryQuestion(Model):
     """Plays that a search puts no further than this behind its best one are simulated."""
     most: int = Field(ge=1, le=20)
     """Of these at most so many."""
-    trials: int = Field(ge=36, le=1_000_000)
+    trials: int = Field(ge=FEWEST_TRIALS, le=1_000_000)
     """Most trials of a play."""
-    checkpoint: int = Field(default=648, ge=36)
+    checkpoint: int = Field(default=648, ge=FEWEST_TRIALS)
     """Trials between two looks of the race."""
     race: bool = True
     """Whether plays that are beaten get no more trials, and all end once the differences are known."""
@@ -173,6 +176,23 @@ class BookBuildReport(Model):
     finished: bool
     """Whether all that the recipe asks for is there; otherwise the budget ended the run."""
     seconds: float
+
+
+class BookResult(Model):
+    """The answer of a book that was built on a farm; its file is fetched apart."""
+
+    name: str
+    identity: BookIdentity
+    digest: str
+    """Of the content of all entries."""
+    finished: bool
+    """Whether all that the recipe asks for is there; otherwise the budget ended it."""
+    entries: tuple[int, ...]
+    """By depth, the openings first."""
+    verdicts: dict[str, int]
+    trials: int
+    openings: tuple[BookEntry, ...]
+    """The likeliest first."""
 
 
 class BookShowReport(Model):

@@ -1,6 +1,6 @@
 """What an entry is made from: a search that picks the plays, and trials of each of them.
 
-The one place that knows how a book's plays are valued. Trials go through an ordinary rollout, so they are kept and
+The one place that knows how a book's plays are valued. Trials are those of an ordinary rollout, so they are kept and
 shared like all others, and a race decides where they go.
 """
 
@@ -8,45 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import chain
 from statistics import NormalDist
-
-import numpy as np
+from typing import Protocol
 
 from cluster import planner
 from cluster.book.schemas import BookIdentity, EntryQuestion
 from cluster.book.stakes import Stakes
-from cluster.coordinator import OnProgress, RolloutRun
 from cluster.executor import Executor
-from cluster.planner import PlannedCandidate, RolloutQuestion
-from cluster.rollout_steps import rows_of
+from cluster.planner import RolloutQuestion
+from cluster.rollout_steps import blocks_of_output
 from cluster.schemas import RolloutRequest
-from cluster.store import Store, TrialRange
-from engine.board import Board
-from engine.cubeful import CubefulEvaluator
+from cluster.store import Store
 from engine.efficiency import DEFAULT_EFFICIENCY
-from engine.errors import InternalError
 from engine.evaluator import Evaluator, Nets
-from engine.notation import format_play
 from engine.position import Position
 from engine.rollout import TrialRows
-from engine.search import FilterStep, MoveFilter, rank_plays
+from engine.search import FilterStep, MoveFilter
 from engine.xgid import format_xgid
-from workers.rollout import rollout_workers
+from workers.book import BookOutput, BookTask, book_workers, searched_plays
+from workers.tasks import RolloutOutput, RolloutTask, SearchedPlay, SearchTask
 
 BLOCK = 36
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SearchedPlay:
-    """A play that a search puts near the best one."""
-
-    play: str
-    after: Board
-    """In the mover's view."""
-    equity: float
-    """Mover's view, at the stakes of the book."""
-    level: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,74 +41,31 @@ class SimulatedPlay:
     rows: TrialRows
 
 
-@dataclass(frozen=True, slots=True)
-class Farm:
-    """Where trials are kept and where they are played."""
-
-    store: Store
-    executor_for: Callable[[], Executor]
-    """Called only if something has to be computed; gives the same executor each time."""
-    block: int = BLOCK
-
-
-class Simulator:
-    """Answers the questions of one book.
+class Valuation:
+    """How the plays of one book are valued.
 
     Args:
-        evaluator: with the bear-off databases; it holds `nets`.
+        evaluator: names the nets; nothing is evaluated here.
+        block: trials of a play in a task, where nobody asks for another number.
     """
 
-    def __init__(self, identity: BookIdentity, stakes: Stakes, nets: Nets, evaluator: Evaluator, farm: Farm) -> None:
+    def __init__(self, identity: BookIdentity, stakes: Stakes, evaluator: Evaluator, block: int = BLOCK) -> None:
         self.identity = identity
         self.stakes = stakes
-        self._nets = nets
         self._evaluator = evaluator
-        self._farm = farm
+        self._block = block
         steps = (tuple(FilterStep(*step) for step in way) for way in identity.search_filter)
         self._filter = MoveFilter("book", tuple(steps))
-        cube = stakes.cube
-        self._cubeful = CubefulEvaluator(evaluator, cube.met, cube.efficiency) if cube is not None else None
 
-    def search(self, position: Position, question: EntryQuestion) -> list[SearchedPlay]:
-        """The plays of a roll that the search, at the book's level, puts within the margin; best first."""
-        dice, match = position.dice, position.match
-        assert dice is not None
-        board, rules, level = position.board, match.rules, self.identity.search_level
-        if self._cubeful is None:
-            ranked = [
-                SearchedPlay("", play.after, play.value.equity, play.level)
-                for play in rank_plays(self._evaluator, board, dice, rules, level, self._filter)
-            ]
-        else:
-            ranked = [
-                SearchedPlay("", play.after, play.equity, play.level)
-                for play in self._cubeful.rank_plays(board, dice, match, level, self._filter)
-            ]
-        best = ranked[0]
-        near = [play for play in ranked if play.level == best.level and best.equity - play.equity <= question.margin]
-        return [replace(play, play=format_play(board, play.after, dice, rules)) for play in near[: question.most]]
+    def search(self, entry: str, position: Position, question: EntryQuestion) -> SearchTask:
+        """The search that picks the plays of a roll, at the book's level."""
+        level = self.identity.search_level
+        return SearchTask(entry, position, level, self._filter, self.stakes.cube, question.margin, question.most)
 
-    def simulate(
-        self, position: Position, searched: Sequence[SearchedPlay], question: EntryQuestion, on_progress: OnProgress
-    ) -> list[SimulatedPlay]:
-        """The trials of these plays, in their order."""
-        request = self._request(position, searched, question)
-        rollout = planner.plan(request, self._evaluator)
-        report = RolloutRun(request, rollout, self._nets, self._farm.store).run(self._farm.executor_for, on_progress)
-        trials = {candidate.play: candidate.trials for candidate in report.result.candidates}
-        by_play = {candidate.play: candidate for candidate in rollout.candidates}
-        return [SimulatedPlay(play, self._rows(rollout, by_play[play.play], trials[play.play])) for play in searched]
-
-    def target_se(self, candidates: int) -> float:
-        """Standard error of a difference at which every verdict can be given: its error bar is then no wider than
-        half of what is playable.
-        """
-        return self.identity.playable / (2.0 * critical_value(self.identity.confidence, candidates))
-
-    def _request(self, position: Position, searched: Sequence[SearchedPlay], question: EntryQuestion) -> RolloutRequest:
+    def rollout(self, position: Position, searched: Sequence[SearchedPlay], question: EntryQuestion) -> RolloutQuestion:
+        """The trials of these plays."""
         identity = self.identity
-        with_cube = self.stakes.cube is not None
-        return RolloutRequest(
+        request = RolloutRequest(
             position=format_xgid(position),
             plays=tuple(play.play for play in searched),
             trials=question.trials,
@@ -134,40 +75,86 @@ class Simulator:
             race=question.race,
             level=identity.simulation_level,
             seed=identity.seed,
-            block=self._farm.block,
+            block=self._block,
             rules=identity.rules,
-            cube=with_cube,
+            cube=self.stakes.cube is not None,
             met=identity.met,
             efficiency=identity.efficiency or DEFAULT_EFFICIENCY,
         )
+        return planner.plan(request, self._evaluator)
 
-    def _rows(self, question: RolloutQuestion, candidate: PlannedCandidate, trials: int) -> TrialRows:
-        """The first trials of a candidate; what the store has lost meanwhile is played again."""
-        wanted = TrialRange(0, trials)
-        rows = np.zeros((trials, question.settings.row), dtype=np.int32)
-        known: list[TrialRange] = []
+    def target_se(self, candidates: int) -> float:
+        """Standard error of a difference at which every verdict can be given: its error bar is then no wider than
+        half of what is playable.
+        """
+        return self.identity.playable / (2.0 * critical_value(self.identity.confidence, candidates))
 
-        def add(part: TrialRange, values: TrialRows) -> None:
-            stop = min(part.stop, trials)
-            if stop > part.first:
-                rows[part.first : stop] = values[: stop - part.first]
-                known.append(part)
 
-        for part, payload in self._farm.store.blocks(candidate.series).items():
-            add(part, rows_of(question, candidate.series, part, payload))
-        if planner.missing_ranges(known, wanted):
-            number = question.candidates.index(candidate)
-            lost = [
-                task
-                for block in planner.blocks_of(question, wanted)
-                for task in planner.missing_tasks(question, {candidate.series: known}, block, (number,))
-            ]
-            with closing(self._farm.executor_for().map_unordered(rollout_workers(self._nets), lost)) as results:
+class Steps(Protocol):
+    """Work on entries, taken step by step; it starts nothing."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing more is wanted."""
+
+    def next_tasks(self) -> list[BookTask]:
+        """The next tasks; [] when there is nothing to hand out until something comes back, or it is asked again."""
+
+    def take(self, task: BookTask, output: BookOutput) -> None:
+        """Count an output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Farm:
+    """Where trials are kept and where they are played."""
+
+    store: Store
+    executor_for: Callable[[], Executor]
+    """Called only if something has to be computed; gives the same executor each time."""
+
+
+class Simulator:
+    """Answers the questions of one book with an executor.
+
+    Args:
+        evaluator: with the bear-off databases; it holds `nets`.
+    """
+
+    def __init__(self, identity: BookIdentity, stakes: Stakes, nets: Nets, evaluator: Evaluator, farm: Farm) -> None:
+        self.valuation = Valuation(identity, stakes, evaluator)
+        self.store = farm.store
+        self._nets, self._evaluator, self._farm = nets, evaluator, farm
+
+    @property
+    def stakes(self) -> Stakes:
+        """Those of the book."""
+        return self.valuation.stakes
+
+    def search(self, position: Position, question: EntryQuestion) -> tuple[SearchedPlay, ...]:
+        """The plays that the search picks, in this process; best first."""
+        return searched_plays(self._evaluator, self.valuation.search("", position, question))
+
+    def work(self, steps: Steps, show: Callable[[], None]) -> None:
+        """Take all steps; every block of trials is kept before it counts.
+
+        Args:
+            show: called after each output.
+        """
+        while not steps.finished:
+            first = steps.next_tasks()
+            if not first:
+                continue
+            rest = (task for tasks in iter(steps.next_tasks, []) for task in tasks)
+            executor = self._farm.executor_for()
+            with closing(executor.map_unordered(book_workers(self._nets), chain(first, rest))) as results:
                 for done in results:
-                    add(TrialRange(done.task.first, done.task.count), done.output.rows[0])
-        if planner.missing_ranges(known, wanted):
-            raise InternalError(f"trials of {candidate.play} are missing")
-        return rows
+                    if isinstance(done.task, RolloutTask) and isinstance(done.output, RolloutOutput):
+                        for block in blocks_of_output(done.task, done.output):
+                            self.store.put_block(*block)
+                    steps.take(done.task, done.output)
+                    show()
+                    if steps.finished:
+                        break
 
 
 def critical_value(confidence: float, candidates: int) -> float:

@@ -141,7 +141,7 @@ def _is_legal(book: Book, entry: Entry, play: str, after: str) -> bool:
 
 def recompute(entry: Entry, simulator: Simulator) -> EntryCheck:
     """Whether search and trials give this entry, to the last bit."""
-    made = compute_entry(simulator, entry.spot, entry.question, lambda _: None)
+    made = compute_entry(simulator, entry.spot, entry.question)
     differs: list[str] = []
     if made.verdict is not entry.verdict:
         differs.append("verdict")

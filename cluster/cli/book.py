@@ -64,10 +64,11 @@ def build(
 ) -> None:
     """Build a book, or go on building it: what is there is kept, a larger budget or recipe extends it."""
     from cluster.book.artifact import open_or_create
-    from cluster.book.build import Budget, Builder, identity_of
+    from cluster.book.book_steps import Budget
+    from cluster.book.build import Builder, identity_of
     from cluster.book.library import built_path
     from cluster.book.recipe import load_recipe
-    from cluster.cli import render_book
+    from cluster.cli import remote, render_book
     from engine.errors import InputError
 
     check_workers(workers)
@@ -75,15 +76,18 @@ def build(
         raise InputError("trials", trials, "a whole number of at least 1")
     if minutes is not None and minutes <= 0:
         raise InputError("minutes", minutes, "a number above 0")
-    loaded = load_recipe(recipe)
+    loaded = load_recipe(recipe).with_budget(trials, minutes)
+    path = out or built_path(loaded.name)
+    if remote.farm_is_named() and executor is not ExecutorName.INLINE:
+        report = remote.build_book(loaded, net, path)
+        print_json(report) if json else render_book.show_build(report)
+        return
     nets = chosen_nets(net, loaded.rules)
     identity = identity_of(loaded, nets)
-    budget = Budget(trials or loaded.budget.trials, minutes or loaded.budget.minutes)
-    if trials is not None and minutes is None:
-        budget = Budget(trials, None)
+    budget = Budget(loaded.budget.trials, loaded.budget.entries, loaded.budget.minutes)
     with ExitStack() as stack:
         store = open_the_store(stack)
-        book = stack.enter_context(open_or_create(out or built_path(loaded.name), identity, loaded.name))
+        book = stack.enter_context(open_or_create(path, identity, loaded.name))
         simulator = _simulator(book, nets, store, executor_starter(stack, executor, workers))
         with render_book.BuildLine(budget.trials) as live:
             report = Builder(loaded, book, simulator, budget).run(live.update)

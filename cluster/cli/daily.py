@@ -99,7 +99,7 @@ def _finder(kind: ProblemKind, rules: str, nets: Nets, farm: Farm) -> Callable[[
         return lambda question: find_cube_problem(question, bench, lambda _: None)
     recipe = recipe_of(rules)
     simulator = Simulator(identity_of(recipe, nets), stakes_of(recipe), nets, evaluator, farm)
-    return lambda question: find_checker_problem(question, simulator, evaluator, lambda _: None)
+    return lambda question: find_checker_problem(question, simulator, evaluator)
 
 
 def _publish(problems: Sequence[DailyProblem], form: DailyFormat, answer: bool, out: Path | None) -> None:

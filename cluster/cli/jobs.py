@@ -104,12 +104,16 @@ def cancel(job: JobArgument, json: JsonOption = False) -> None:
 @jobs.command("extend")
 def extend(
     job: JobArgument,
-    trials: Annotated[int | None, typer.Option("--trials", metavar="N", help="Trials of each candidate.")] = None,
+    trials: Annotated[
+        int | None, typer.Option("--trials", metavar="N", help="Trials of each candidate; of a book its budget.")
+    ] = None,
+    entries: Annotated[int | None, typer.Option("--entries", metavar="N", help="Budget of a book.")] = None,
     level: Annotated[int | None, typer.Option("--level", metavar="N", help="Plies of an evaluation.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Ask the same question with more work: a new job that takes over all that is computed."""
-    changes = {name: value for name, value in (("trials", trials), ("level", level)) if value is not None}
+    asked = {"trials": trials, "entries": entries, "level": level}
+    changes = {name: value for name, value in asked.items() if value is not None}
     with farm() as connection:
         _shown(connection.extend(job, **changes).job, json)
 

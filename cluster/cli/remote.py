@@ -13,11 +13,14 @@ from engine.errors import InputError
 URL_VARIABLE = "GAMMONFARM_URL"
 
 if TYPE_CHECKING:
+    from cluster.book.recipe import BookRecipe
+    from cluster.book.schemas import BookBuildReport
+    from cluster.client import Client
     from cluster.deep.schemas import DeepReport, DeepRequest
     from cluster.evaluation_schemas import EvaluationReport
     from cluster.farm.train_job import TrainResult
     from cluster.schemas import Model, RolloutReport, RolloutRequest
-    from cluster.service_models import JobAnswer
+    from cluster.service_models import JobAnswer, JobView
 
 
 def farm_is_named() -> bool:
@@ -77,11 +80,47 @@ def train(recipe: Path, odd: dict[str, object]) -> TrainResult:
     return TrainResult.model_validate_json(json.dumps(answer.result))
 
 
+def build_book(recipe: BookRecipe, net: str | None, path: Path) -> BookBuildReport:
+    """A book built on the farm; what it has is put into the file at `path`, beside what is there.
+
+    Raises:
+        FarmError: the job fails for another reason than its deadline, or is cancelled; the file stays as it is.
+    """
+    import tempfile
+
+    from cluster.book.artifact import open_book, open_or_create
+    from cluster.book.schemas import BookBuildReport
+    from cluster.book.verify import merge
+    from cluster.client import Client, FarmError
+    from engine.errors import InternalError
+
+    client = Client.from_environment()
+    if client is None:
+        raise InternalError("no farm is named")
+    with client, tempfile.TemporaryDirectory() as folder:
+        job = client.submit("book", recipe, net=net or "shipped").job
+        _watch(client, job)
+        answer: JobAnswer | None = None
+        try:
+            answer = client.result(job.id)
+        except FarmError as error:
+            if error.problem.code != "deadline":
+                raise
+        fetched = Path(folder) / "fetched.book"
+        fetched.write_bytes(client.book(job.id))
+        with open_book(fetched) as new, open_or_create(path, new.identity, recipe.name) as book:
+            merge(book, [new])
+            book.remember(recipe)
+            return BookBuildReport(
+                book=book.info(),
+                computed=(answer.provenance or {}).get("entries_computed", 0) if answer else 0,
+                finished=bool(answer and answer.result["finished"]),
+                seconds=(answer.timing or {}).get("seconds", 0.0) if answer else 60.0 * (recipe.budget.minutes or 0.0),
+            )
+
+
 def _answer(kind: str, request: Model, net: str | None) -> JobAnswer:
     """Submit, show how far it is on stderr, and fetch the answer. Ctrl-C leaves the job running."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
     from cluster.client import Client
     from engine.errors import InternalError
 
@@ -90,20 +129,31 @@ def _answer(kind: str, request: Model, net: str | None) -> JobAnswer:
         raise InternalError("no farm is named")
     with client:
         job = client.submit(kind, request, net=net or "shipped").job
-        with Progress(
-            BarColumn(bar_width=16),
-            TextColumn("{task.completed:,}/{task.total:,}"),
-            TextColumn("{task.fields[said]}"),
-            TimeElapsedColumn(),
-            console=Console(stderr=True, emoji=False),
-        ) as display:
-            task = display.add_task(kind, total=max(job.total, 1), completed=job.done, said=f"job {job.id} queued")
-            for event in client.events(job.id):
-                data = event.data
-                parts = [f"job {job.id} {event.kind.value}"]
-                parts += [f"SE {data['se']:.4f}"] if "se" in data else []
-                parts += [f"{data['eta']:.0f} s left"] if "eta" in data else []
-                display.update(
-                    task, total=data.get("total"), completed=data.get("done"), said=", ".join(parts), refresh=True
-                )
+        _watch(client, job)
         return client.result(job.id)
+
+
+def _watch(client: Client, job: JobView) -> None:
+    """Show on stderr how far a job is, until it ends."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    with Progress(
+        BarColumn(bar_width=16),
+        TextColumn("{task.completed:,}/{task.total:,}"),
+        TextColumn("{task.fields[said]}"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True, emoji=False),
+    ) as display:
+        task = display.add_task(
+            job.kind.value, total=max(job.total, 1), completed=job.done, said=f"job {job.id} queued"
+        )
+        for event in client.events(job.id):
+            data = event.data
+            parts = [f"job {job.id} {event.kind.value}"]
+            parts += [f"SE {data['se']:.4f}"] if "se" in data else []
+            parts += [f"{data['entries']:,}/{data['of']:,} entries of depth {data['depth']}"] if "of" in data else []
+            parts += [f"{data['eta']:.0f} s left"] if "eta" in data else []
+            display.update(
+                task, total=data.get("total"), completed=data.get("done"), said=", ".join(parts), refresh=True
+            )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from cluster.book.artifact import Book
-from cluster.book.build import BuildProgress
+from cluster.book.book_steps import BuildProgress
 from cluster.book.entry import Entry
 from cluster.book.schemas import (
     BookBuildReport,
@@ -24,6 +24,7 @@ from cluster.book.schemas import (
     BookMergeReport,
     BookPlay,
     BookQuizReport,
+    BookResult,
     BookShowReport,
     BookVerifyReport,
     QuizAnswer,
@@ -55,10 +56,8 @@ class BuildLine(OnScreen):
 
     def update(self, now: BuildProgress) -> None:
         """Show where the build stands."""
-        rollout = now.rollout
         running = f", {now.path}" if now.path else ""
-        if rollout is not None:
-            running += f" ({rollout.blocks_done}/{rollout.blocks} blocks, {len(rollout.active) or 'no'} in the race)"
+        running += f" and {now.under_way - 1} more under way" if now.under_way > 1 else ""
         budget = f" of {self._budget:,}" if self._budget else ""
         self._progress.update(
             self._task,
@@ -114,14 +113,27 @@ def show_entries(report: BookShowReport) -> None:
         entry = report.entries[0]
         out.print(f"\n{entry.verdict.value}, id {entry.id}", markup=False)
     else:
-        table = plain_table("roll", "best play", "equity", "SE", "next", "loss", "SE", "verdict", "trials")
-        for column in (1, 4, 7):
-            table.columns[column].justify = "left"
-        for entry in report.entries:
-            table.add_row(*_overview(entry))
-        out.print(table)
+        _print_entries(report.entries)
     out.print()
     show_info(report.book)
+
+
+def show_result(result: BookResult) -> None:
+    """The openings of a book that a farm has built, and how large it is."""
+    _print_entries(result.openings)
+    fields = result.model_dump(include={"name", "identity", "entries", "verdicts", "trials"})
+    stdout_console().print()
+    show_info(BookInfo.model_validate(fields | {"file": ""}))
+
+
+def _print_entries(entries: Sequence[BookEntry]) -> None:
+    """The best play of each roll."""
+    table = plain_table("roll", "best play", "equity", "SE", "next", "loss", "SE", "verdict", "trials")
+    for column in (1, 4, 7):
+        table.columns[column].justify = "left"
+    for entry in entries:
+        table.add_row(*_overview(entry))
+    stdout_console(_WIDTH).print(table)
 
 
 def _overview(entry: BookEntry) -> tuple[str, ...]:

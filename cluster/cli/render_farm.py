@@ -6,7 +6,9 @@ import json
 import time
 from collections.abc import Sequence
 
+from cluster.book.schemas import BookResult
 from cluster.cli.render import plain_table, show_rollout, stdout_console
+from cluster.cli.render_book import show_result
 from cluster.farm.status import FarmStatus
 from cluster.schemas import RolloutReport
 from cluster.service_models import EventView, JobAnswer, JobView
@@ -44,6 +46,8 @@ def show_job(job: JobView, answer: JobAnswer | None) -> None:
     out.print()
     if answer.kind is JobKind.ROLLOUT and answer.provenance and answer.timing:
         show_rollout(rollout_report(answer))
+    elif answer.kind is JobKind.BOOK:
+        show_result(BookResult.model_validate_json(json.dumps(answer.result)))
     else:
         out.print(json.dumps(answer.result, indent=2), markup=False)
 

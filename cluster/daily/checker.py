@@ -8,7 +8,7 @@ The first position of the day's games that passes is the problem:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from cluster.book.schemas import BookPlay, EntryQuestion, Verdict
 from cluster.book.simulation import Simulator
 from cluster.daily.games import DailyQuestion, positions
 from cluster.daily.schemas import DailyProblem
-from cluster.rollout_progress import Progress
 from engine.analysis.comparison import Candidate, Setting, reasons
 from engine.analysis.explanation import play_sentence
 from engine.analysis.language import Language
@@ -44,9 +43,7 @@ def recipe_of(rules: str) -> BookRecipe:
     return BookRecipe(name="daily", rules=rules, cube=False, depth=(part,))
 
 
-def find_checker_problem(
-    question: DailyQuestion, simulator: Simulator, evaluator: Evaluator, show: Callable[[Progress], None]
-) -> DailyProblem:
+def find_checker_problem(question: DailyQuestion, simulator: Simulator, evaluator: Evaluator) -> DailyProblem:
     """The problem of a date.
 
     Args:
@@ -56,7 +53,7 @@ def find_checker_problem(
         if not seems_a_choice(board, dice, simulator, evaluator):
             continue
         spot = Spot(format_position_id(board), dice, 1, f"{dice[0]}{dice[1]}", 1.0)
-        entry = compute_entry(simulator, spot, QUESTION, show)
+        entry = compute_entry(simulator, spot, QUESTION)
         if has_clear_answer(entry):
             return _problem(question, simulator, entry)
     raise AssertionError("positions never end")

@@ -36,8 +36,12 @@ class ActiveJob:
         self.arrival = Arrival(self.started)
         self.noted = self.started  # of its beginning its watchers know
 
-    def next(self, workers: int, under_way: Mapping[str, Sequence[TrialRange]]) -> Piece | None:
-        """The next piece; None when there is nothing to hand out until something comes back."""
+    def next(self, workers: int, under_way: Mapping[str, Sequence[TrialRange]], *, brisk: bool = False) -> Piece | None:
+        """The next piece; None when there is nothing to hand out until something comes back.
+
+        Args:
+            brisk: a short one, because somebody may want its worker soon.
+        """
         if not self.ready:
             # While nothing is known of the speed, one probe is enough: many could be much too large.
             if not self.speed.known and self.under_way:
@@ -45,7 +49,7 @@ class ActiveJob:
             left = self.run.left
             if left <= 0 and not self.restless:
                 return None
-            self.ready.extend(self.run.pieces(self.speed.block(max(left, 1), workers), under_way))
+            self.ready.extend(self.run.pieces(self.speed.block(max(left, 1), workers, brisk=brisk), under_way))
         return self.ready.popleft() if self.ready else None
 
     @property
@@ -73,7 +77,8 @@ class ActiveJob:
         self.workers.add(worker)
         self.retries += assignment.kills
         self.seconds += seconds
-        self.speed.measured(piece.units, seconds)
+        if piece.units:
+            self.speed.measured(piece.units, seconds)
         self.arrival.served(seconds)
         return piece
 
@@ -86,6 +91,13 @@ class ActiveJob:
                 found.setdefault(series, []).append(trials)
         return found
 
+    def given_up(self, now: float) -> str:
+        """Why nobody waits for it any longer; "" while that is not so."""
+        minutes = self.run.minutes
+        if minutes is None or now - self.started < 60.0 * minutes:
+            return ""
+        return f"given up after {minutes:g} minutes; what it has computed is kept: submit it again"
+
     def cost(self, now: float) -> Cost:
         """What it took."""
         return Cost(self.record.id, len(self.workers), self.retries, now - self.started)
@@ -93,8 +105,9 @@ class ActiveJob:
     def completion(self, now: float) -> Completion:
         """What is written when it is done."""
         run, record = self.run, self.record
+        answer = run.result()  # first: it may have something left to write
         report = json.dumps(run.report(self.cost(now)), separators=(",", ":"))
-        return Completion(record.id, record.key, run.result(), report, run.done, run.total, self.progress(now))
+        return Completion(record.id, record.key, answer, report, run.done, run.total, self.progress(now))
 
     def progress(self, now: float) -> dict[str, Any]:
         """What watchers are told."""

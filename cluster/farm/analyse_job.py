@@ -20,6 +20,7 @@ from cluster.archive.policy import DEFAULT_POLICY, Policy, load_policy
 from cluster.archive.results import MatchAnalysis
 from cluster.executor import InlineExecutor
 from cluster.farm.desk import Desk, check_cube_names, shipped_name
+from cluster.farm.kinds import Size
 from cluster.farm.one_task import OneTaskJob, where_from
 from cluster.planner import content_key
 from cluster.scheduling import Priority
@@ -115,9 +116,9 @@ class AnalyseKind:
             raise InputError("level", level, f"a level from {now + 1} to 4")
         return request.model_copy(update={"level": level})
 
-    def size(self, request: AnalyseRequest) -> int:
+    def size(self, request: AnalyseRequest) -> Size:
         """See `Kind`."""
-        return 1
+        return Size(1)
 
     def old_report(self, key: str, net: str, result: bytes, job: str) -> dict[str, Any]:
         """See `Kind`."""

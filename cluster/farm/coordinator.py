@@ -21,22 +21,21 @@ from cluster.farm.crew import Crew, names_of
 from cluster.farm.desk import Desk
 from cluster.farm.pool import Outcome, WorkerPool
 from cluster.farm.registry import Kinds, read
+from cluster.farm.sharing import Sharing, UnderWay
 from cluster.farm.status import Counters, farm_status
 from cluster.ledger import Block, Change, Completion, EventKind, Ledger, noted, started
 from cluster.roster import Assignment
-from cluster.scheduling import FairQueue, Priority
-from cluster.store import JobRecord, JobState, TrialRange
+from cluster.scheduling import Courtesy, FairQueue, Priority
+from cluster.store import JobRecord, JobState
 from engine.errors import InfrastructureError, InputError
 
 log = logging.getLogger(__name__)
 
-_STATUS_SECONDS = 1.0
-_NOTE_SECONDS = 1.0
+_STATUS_SECONDS = _NOTE_SECONDS = 1.0
 _RECONCILE_SECONDS = 30.0
 _MOST_BEGUN_A_STEP = 50
 
-Tracker = Callable[[JobRecord, ActiveJob | None, JobState], None]
-"""Told of every job that ended here."""
+Tracker = Callable[[JobRecord, ActiveJob | None, JobState], None]  # told of every job that ended here
 
 
 @dataclass(frozen=True)
@@ -73,6 +72,7 @@ class Farm:
         self.crew = Crew(pool, options.golden, options.recheck_every, options.owner)
         self._charge = Charge(ledger, options.owner, options.lease_seconds)
         self._patience = Patience(options.owner)
+        self._courtesy = Courtesy()
         self._said = -1e9
         self._inbox: deque[Outcome] = deque()
         self._active: dict[str, ActiveJob] = {}
@@ -87,7 +87,7 @@ class Farm:
         self._active = {}
         self._starting: dict[str, Change] = {}
         self._ending: dict[str, tuple[JobState, str, str]] = {}
-        self._sharers: dict[str, set[str]] = {}
+        self._sharing = Sharing()
         self._mark: str | None = None
         self._reconciled = -1e9
 
@@ -132,8 +132,7 @@ class Farm:
         for given_up in self.crew.meet(now, look_for_hung=now - self._said > _STATUS_SECONDS):
             self.counters.quarantined += 1
             self._end(given_up.assignment.job or "", JobState.FAILED, given_up.message, "quarantined")
-        moved |= self._conclude()
-        moved |= self._dispatch(now)
+        moved |= self._conclude() | self._dispatch(now)
         self._note(now)
         self._say(now)
         return moved
@@ -179,7 +178,7 @@ class Farm:
         self.counters.units += piece.units
         self._safely(active, lambda: active.run.take(assignment.task, outcome.output))
         for series, trials, payload in blocks:
-            for other in self._sharers.get(series, set()) - {assignment.job}:
+            for other in self._sharing.others(assignment.job, series):
                 sharer = self._active[other]
                 self._safely(sharer, lambda s=sharer, b=(series, trials, payload): s.run.offer(*b))  # type: ignore[misc]
                 self._queue.wait(other, False)
@@ -229,6 +228,7 @@ class Farm:
     def _admit(self, job: str, client: str, priority: Priority, order: float) -> None:
         if job not in self._queue and job not in self._ending:
             self._queue.add(job, client, priority, order)
+            self._courtesy.came(priority, self._clock())
 
     def _forget(self, job: str) -> None:
         """Stop working on a job, whose end is written already."""
@@ -239,13 +239,8 @@ class Farm:
         if active is None:
             return
         active.run.close()
-        for series in active.run.series:
-            sharers = self._sharers.get(series, set())
-            sharers.discard(job)
-            for other in sharers:
-                self._queue.wait(other, False)
-            if not sharers:
-                self._sharers.pop(series, None)
+        for other in self._sharing.leave(job):
+            self._queue.wait(other, False)
         if active.under_way:
             self.crew.free(job)
 
@@ -258,10 +253,11 @@ class Farm:
                 self._begin(job, now)
                 moved = True
                 continue
-            worker = self.crew.idle()
+            brisk = job is not None and self._courtesy.asks(self._queue.priority(job), now)
+            worker = self.crew.idle(alone=brisk)
             if worker is None or not (job or self.crew.lost):
                 break
-            assignment = self._next_of(job) if job else self.crew.lost.popleft()
+            assignment = self._next_of(job, brisk) if job else self.crew.lost.popleft()
             if assignment is None or assignment.job not in self._active:
                 continue
             self.crew.give(worker, assignment, self._active[assignment.job].spec_of(assignment), now)
@@ -274,19 +270,20 @@ class Farm:
         self._ledger.take(list(self._starting.values()))
         self._starting.clear()
 
-    def _next_of(self, job: str) -> Assignment | None:
+    def _next_of(self, job: str, brisk: bool) -> Assignment | None:
         active = self._active[job]
-        others: dict[str, list[TrialRange]] = {}
-        for series in active.run.series:
-            for other in self._sharers.get(series, set()) - {job}:
-                others.setdefault(series, []).extend(self._active[other].ranges().get(series, []))
+        # Its part of the workers: the last blocks of a job are cut for as many.
+        workers = self.crew.roster.ready() // len(self._active) or 1
         try:
-            # Its part of the workers: the last blocks of a job are cut for as many.
-            piece = active.next(self.crew.roster.ready() // len(self._active) or 1, others)
+            piece = active.next(workers, UnderWay(self._sharing, job, self._active), brisk=brisk)
+        except InfrastructureError:
+            raise
         except Exception as error:
             self._end(job, JobState.FAILED, *failure_of(error))
             return None
+        self._sharing.note(active)
         if piece is None:
+            self._safely(active, lambda: None)
             self._queue.wait(job, True)
             return None
         assignment = active.assignment(piece)
@@ -328,8 +325,7 @@ class Farm:
         log.info("job %s begins: %s of %s", job, record.kind.value, record.client, extra={"job": job})
         active = ActiveJob(record, run, now)
         self._active[job] = active
-        for series in run.series:
-            self._sharers.setdefault(series, set()).add(job)
+        self._sharing.note(active)
         self._safely(active, lambda: None)
 
     def _end(self, job: str, state: JobState, message: str = "", code: str = "") -> None:
@@ -349,6 +345,8 @@ class Farm:
                 try:
                     done.append(active.completion(self._clock()))
                     continue
+                except InfrastructureError:
+                    raise
                 except Exception as error:
                     state, (message, code) = JobState.FAILED, failure_of(error)
             self._ended(job, state, self._ledger.finish(job, state, self._wall(), message=message, code=code), message)
@@ -374,6 +372,8 @@ class Farm:
             active.noted = now
             if active.restless:
                 self._queue.wait(job, False)
+            if why := active.given_up(now):
+                self._end(job, JobState.FAILED, why, "deadline")
             self._safely(active, lambda: None)
             done = active.run.done
             if done != active.noted_done and job not in self._ending:

@@ -72,9 +72,11 @@ class Crew:
             question = Assignment(None, GoldenTask(self._random.randrange(len(GOLDEN))), 1.0)
             self.give(worker, question, self._golden, now)
 
-    def idle(self) -> WorkerState | None:
-        """A worker for the next task: an empty one while lost tasks wait for a worker of their own."""
-        return self.roster.idle(alone=bool(self.lost))
+    def idle(self, alone: bool = False) -> WorkerState | None:
+        """A worker for the next task: with `alone`, and while lost tasks wait for one of their own, one that holds
+        nothing.
+        """
+        return self.roster.idle(alone=alone or bool(self.lost))
 
     def give(self, worker: WorkerState, assignment: Assignment, spec: WorkerSpec[Any, Any], now: float) -> None:
         """Hand a task over."""

@@ -12,7 +12,7 @@ from cluster.deep.planner import DeepQuestion
 from cluster.deep.results import make_result, standings
 from cluster.deep.schemas import DeepProvenance, DeepRequest, DeepResult
 from cluster.farm.desk import Desk, check_cube_names, shipped_name
-from cluster.farm.kinds import Cost, Piece
+from cluster.farm.kinds import Cost, Piece, Size
 from cluster.farm.rollout_job import RolloutJob
 from cluster.ledger import Block
 from cluster.rollout_steps import RolloutSteps
@@ -56,9 +56,9 @@ class DeepKind:
         except (ValidationError, ValueError):
             raise InputError("trials", trials, f"more than {request.trials}, a multiple of 72") from None
 
-    def size(self, request: DeepRequest) -> int:
+    def size(self, request: DeepRequest) -> Size:
         """See `Kind`: trials of all candidates."""
-        return request.trials * (len(request.plays) or request.candidates)
+        return Size(request.trials * (len(request.plays) or request.candidates))
 
     def old_report(self, key: str, net: str, result: bytes, job: str) -> dict[str, Any]:
         """See `Kind`."""
@@ -69,6 +69,8 @@ class DeepKind:
 
 class DeepJob:
     """See `JobRun`; its unit is a trial of one candidate. The first half is handed out before the second."""
+
+    minutes: float | None = None
 
     def __init__(self, question: DeepQuestion, desk: Desk, net: str, store: Store) -> None:
         self._question = question

@@ -16,6 +16,7 @@ from cluster.answers import EvaluationOptions, evaluate_position
 from cluster.cube_answers import CubeCaseName
 from cluster.evaluation_schemas import EvaluationReport
 from cluster.farm.desk import Desk, check_cube_names, shipped_name
+from cluster.farm.kinds import Size
 from cluster.farm.one_task import OneTaskJob, where_from
 from cluster.filters import DEFAULT_FILTER, load_filter
 from cluster.planner import content_key
@@ -114,9 +115,9 @@ class EvaluateKind:
             raise InputError("level", level, f"a level from {request.level + 1} to 4")
         return request.model_copy(update={"level": level})
 
-    def size(self, request: EvaluateRequest) -> int:
+    def size(self, request: EvaluateRequest) -> Size:
         """See `Kind`."""
-        return 1
+        return Size(1)
 
     def old_report(self, key: str, net: str, result: bytes, job: str) -> dict[str, Any]:
         """See `Kind`."""

@@ -24,17 +24,34 @@ class Piece:
     """How its worker is made."""
     task: Any
     units: int
-    """What it costs, in the job's own unit (trials, positions, shards)."""
+    """What it costs, in the job's own unit (trials, positions, shards); 0: it says nothing about the job's speed."""
     ranges: tuple[tuple[str, TrialRange], ...] = ()
     """What it will compute, by series: other jobs that want the same wait for it."""
 
 
+@dataclass(frozen=True)
+class Size:
+    """What a job may take at most: what limits of the API are compared with."""
+
+    units: int
+    entries: int = 0
+    """Of a book."""
+    minutes: float = 0.0
+    """After which it is given up."""
+
+
 class JobRun(Protocol):
-    """A job under way, taken step by step. It starts nothing, reads no clock and writes nothing itself."""
+    """A job under way, taken step by step. It starts nothing and reads no clock. Only `pieces` and `result` may use the
+    store: where it is away they raise `InfrastructureError` and are asked again.
+    """
 
     @property
     def series(self) -> tuple[str, ...]:
-        """Content keys of the series it fills; () for a job whose parts are of no use to others."""
+        """Content keys of the series it fills now; () for a job whose parts are of no use to others."""
+
+    @property
+    def minutes(self) -> float | None:
+        """After so long it is given up, with what it has computed in the store; None: never."""
 
     @property
     def finished(self) -> bool:
@@ -137,8 +154,8 @@ class Kind(Protocol):
             InputError: a change that is none, or not possible for this kind.
         """
 
-    def size(self, request: Any) -> int:
-        """Units that it may take at most: what limits of the API are compared with."""
+    def size(self, request: Any) -> Size:
+        """What it may take at most."""
 
     def old_report(self, key: str, net: str, result: bytes, job: str) -> dict[str, Any]:
         """Where an answer came from that was found in the cache. Raises `ValueError` if it can't be read any more."""

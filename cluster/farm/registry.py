@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from cluster.farm.analyse_job import AnalyseKind
+from cluster.farm.book_job import BookKind
 from cluster.farm.deep_job import DeepKind
 from cluster.farm.evaluate_job import EvaluateKind
 from cluster.farm.kinds import Kind
@@ -25,7 +26,9 @@ class Kinds:
 
     def __init__(self, kinds: Iterable[Kind] | None = None) -> None:
         found: Iterable[Kind] = (
-            (RolloutKind(), DeepKind(), EvaluateKind(), AnalyseKind(), TrainKind()) if kinds is None else kinds
+            (RolloutKind(), DeepKind(), EvaluateKind(), AnalyseKind(), BookKind(), TrainKind())
+            if kinds is None
+            else kinds
         )
         self._kinds = {kind.name: kind for kind in found}
 

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 from cluster import planner
 from cluster.farm.desk import Desk, check_cube_names
-from cluster.farm.kinds import Cost, Piece
+from cluster.farm.kinds import Cost, Piece, Size
 from cluster.ledger import Block
 from cluster.planner import RolloutQuestion
-from cluster.rollout_steps import RolloutSteps, payload_of, rows_of
+from cluster.rollout_steps import RolloutSteps, blocks_of_output, rows_of
 from cluster.scheduling import Priority
 from cluster.schemas import MAX_TRIALS, Provenance, RolloutRequest, RolloutResult, Timing
 from cluster.store import JobKind, Store, TrialRange
@@ -53,9 +53,9 @@ class RolloutKind:
             )
         return request.model_copy(update={"trials": trials})
 
-    def size(self, request: RolloutRequest) -> int:
+    def size(self, request: RolloutRequest) -> Size:
         """See `Kind`: trials of all candidates."""
-        return request.trials * (len(request.plays) or request.candidates)
+        return Size(request.trials * (len(request.plays) or request.candidates))
 
     def old_report(self, key: str, net: str, result: bytes, job: str) -> dict[str, Any]:
         """See `Kind`."""
@@ -66,6 +66,8 @@ class RolloutKind:
 
 class RolloutJob:
     """See `JobRun`; its unit is a trial of one candidate."""
+
+    minutes: float | None = None
 
     def __init__(self, steps: RolloutSteps, desk: Desk, net: str) -> None:
         self._steps = steps
@@ -108,8 +110,7 @@ class RolloutJob:
 
     def blocks(self, task: RolloutTask, output: RolloutOutput) -> list[Block]:
         """See `JobRun`."""
-        trials = TrialRange(task.first, task.count)
-        return [(s, trials, payload_of(rows)) for s, rows in zip(task.series, output.rows, strict=True)]
+        return blocks_of_output(task, output)
 
     def take(self, task: RolloutTask, output: RolloutOutput) -> None:
         """See `JobRun`."""

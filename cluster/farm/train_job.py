@@ -17,7 +17,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from cluster.farm.desk import Desk, shipped_name
-from cluster.farm.kinds import Cost, Piece
+from cluster.farm.kinds import Cost, Piece, Size
 from cluster.ledger import Block
 from cluster.planner import content_key
 from cluster.scheduling import Priority
@@ -88,9 +88,9 @@ class TrainKind:
         """See `Kind`: its learning rates follow from the number of generations, so a longer run is another one."""
         raise InputError("changes", ", ".join(changes), "a kind of job that can be extended")
 
-    def size(self, request: TrainRequest) -> int:
+    def size(self, request: TrainRequest) -> Size:
         """See `Kind`."""
-        return 1
+        return Size(1)
 
     def old_report(self, key: str, net: str, result: bytes, job: str) -> dict[str, Any]:
         """See `Kind`."""
@@ -146,6 +146,8 @@ class FarmProducer:
 
 class TrainJob:
     """See `JobRun`; its unit is a shard. The learner works in a thread of its own, its kernels beside Python."""
+
+    minutes: float | None = None
 
     def __init__(self, recipe: SelfPlayRecipe, folder: Path, key: str) -> None:
         self.series: tuple[str, ...] = ()

@@ -28,7 +28,7 @@ from cluster.service_models import Problem
 from cluster.versions import versions
 
 API_VERSION = "1"
-_DESCRIPTION = """Backgammon rollouts, evaluations and training as jobs of a farm.
+_DESCRIPTION = """Backgammon rollouts, evaluations, opening books and training as jobs of a farm.
 
 The same question is the same job: submitting is idempotent. A job has exactly one final event (done, failed or
 cancelled). Errors are `application/problem+json`.
@@ -40,6 +40,7 @@ class Shared:
     """What endpoints use."""
 
     ledger: Ledger
+    desk: Desk
     front: Front
     kinds: Kinds
     limits: Limits
@@ -52,11 +53,12 @@ class Shared:
 
 def create_app(ledger: Ledger, desk: Desk, tokens: Tokens, limits: Limits, kinds: Kinds | None = None) -> FastAPI:
     """The API over a ledger."""
-    from cluster.service import batches, jobs, operations
+    from cluster.service import batches, books, jobs, operations
 
     known = kinds or Kinds()
     shared = Shared(
         ledger=ledger,
+        desk=desk,
         front=Front(ledger, desk, known, limits),
         kinds=known,
         limits=limits,
@@ -102,6 +104,7 @@ def create_app(ledger: Ledger, desk: Desk, tokens: Tokens, limits: Limits, kinds
     app.add_middleware(SizeLimit, limits=limits)
     app.include_router(operations.router)
     app.include_router(jobs.router(known))
+    app.include_router(books.router)
     app.include_router(batches.router)
     return app
 

@@ -19,7 +19,6 @@ from cluster.scheduling import Priority
 from cluster.schemas import Model
 from cluster.service.auth import Caller
 from cluster.service.limits import Limits
-from cluster.service.problems import ProblemError
 from cluster.store import JobKind, JobRecord
 from engine.errors import InputError
 
@@ -70,9 +69,7 @@ class Front:
         return self._question(kind, submission.net, request, submission.priority)
 
     def _question(self, kind: Kind, net: str, request: Any, priority: Priority | None) -> Question:
-        size = kind.size(request)
-        if size > self._limits.size:
-            raise ProblemError(413, f"a job of {size} units; at most {self._limits.size}")
+        self._limits.check(kind.size(request))
         digest = self._desk.digest(net)
         text = (kind.name.value, written(digest, request))
         with self._lock:

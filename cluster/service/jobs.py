@@ -35,7 +35,7 @@ from cluster.service_models import (
 from cluster.store import JobKind, JobRecord, JobState
 
 JobId = Annotated[str, Path(pattern=JOB_ID, description="Id of a job.")]
-_PROBLEMS: dict[int | str, dict[str, Any]] = {
+PROBLEMS: dict[int | str, dict[str, Any]] = {
     404: {"model": Problem, "description": "No such job"},
     403: {"model": Problem, "description": "Somebody else's job"},
     409: {"model": Problem, "description": "Not possible in the job's state"},
@@ -60,17 +60,17 @@ def router(kinds: Kinds) -> APIRouter:
     again: dict[int | str, dict[str, Any]] = {200: {"model": Accepted, "description": "It was a job already"}}
     routes.post("/jobs", summary="Submit a question", status_code=201, responses=again)(submit)
     routes.get("/jobs", summary="List jobs")(list_jobs)
-    routes.get("/jobs/{job_id}", summary="Look at a job", responses=_PROBLEMS)(look)
-    routes.get("/jobs/{job_id}/result", summary="The answer", responses=_PROBLEMS, response_model=JobAnswer)(result)
+    routes.get("/jobs/{job_id}", summary="Look at a job", responses=PROBLEMS)(look)
+    routes.get("/jobs/{job_id}/result", summary="The answer", responses=PROBLEMS, response_model=JobAnswer)(result)
     routes.get(
         "/jobs/{job_id}/events",
         summary="Events as they happen",
-        responses={**_PROBLEMS, 200: {"content": {"text/event-stream": {}}, "description": "Server-sent events"}},
+        responses={**PROBLEMS, 200: {"content": {"text/event-stream": {}}, "description": "Server-sent events"}},
         response_class=StreamingResponse,
     )(events)
-    routes.post("/jobs/{job_id}/cancel", summary="Cancel a job", responses=_PROBLEMS)(cancel)
-    routes.post("/jobs/{job_id}/extend", summary="Ask for more", status_code=201, responses=_PROBLEMS)(extend)
-    routes.put("/jobs/{job_id}/priority", summary="Change the class", responses=_PROBLEMS)(prioritise)
+    routes.post("/jobs/{job_id}/cancel", summary="Cancel a job", responses=PROBLEMS)(cancel)
+    routes.post("/jobs/{job_id}/extend", summary="Ask for more", status_code=201, responses=PROBLEMS)(extend)
+    routes.put("/jobs/{job_id}/priority", summary="Change the class", responses=PROBLEMS)(prioritise)
     return routes
 
 
@@ -101,11 +101,15 @@ def _accept(shared: Shared, caller: Caller, question: Question, response: Respon
     (submitted,) = shared.front.submit([question], caller)
     response.status_code = 201 if submitted.created else 200
     response.headers["Location"] = f"/v1/jobs/{submitted.job}"
-    record = submitted.record or _job(shared, submitted.job)
+    record = submitted.record or job_of(shared, submitted.job)
     return Accepted(job=job_view(record), created=submitted.created)
 
 
-def _job(shared: Shared, job_id: str) -> JobRecord:
+def job_of(shared: Shared, job_id: str) -> JobRecord:
+    """
+    Raises:
+        ProblemError: 404, there is no such job.
+    """
     record = shared.ledger.get_job(job_id)
     if record is None:
         raise ProblemError(404, f"no job {job_id}")
@@ -113,7 +117,7 @@ def _job(shared: Shared, job_id: str) -> JobRecord:
 
 
 def _farm_job(shared: Shared, job_id: str) -> JobRecord:
-    record = _job(shared, job_id)
+    record = job_of(shared, job_id)
     if not record.client:
         raise ProblemError(409, "a job of a command that works for itself")
     return record
@@ -144,12 +148,12 @@ def list_jobs(
 
 def look(job_id: JobId, shared: SharedDependency, caller: CallerDependency) -> JobView:
     """State and progress of a job."""
-    return job_view(_job(shared, job_id))
+    return job_view(job_of(shared, job_id))
 
 
 def result(job_id: JobId, shared: SharedDependency, caller: CallerDependency) -> Response:
     """The answer of a job that is done: its `result` has the same bytes from any farm."""
-    return Response(answer_text(shared, _job(shared, job_id)), media_type="application/json")
+    return Response(answer_text(shared, job_of(shared, job_id)), media_type="application/json")
 
 
 def answer_text(shared: Shared, record: JobRecord) -> bytes:
@@ -178,7 +182,7 @@ async def events(
     last_event_id: Annotated[str | None, Header(max_length=40)] = None,
 ) -> Response:
     """Server-sent events, from the first one or from the one after `Last-Event-ID`, up to the final one."""
-    record = await run_in_threadpool(_job, shared, job_id)
+    record = await run_in_threadpool(job_of, shared, job_id)
     begin = after_of(last_event_id, after)
 
     async def stream() -> AsyncIterator[bytes]:
@@ -203,16 +207,16 @@ def cancel(job_id: JobId, shared: SharedDependency, caller: CallerDependency) ->
         shared.ledger.finish(job_id, JobState.CANCELLED, now, message=f"by {caller.name}", code="cancelled")
     elif shared.ledger.leave(job_id, caller.name, now) is None:
         raise ProblemError(403, f"job {job_id} is of other clients")
-    return job_view(_job(shared, job_id))
+    return job_view(job_of(shared, job_id))
 
 
 def extend(
     job_id: JobId, changes: Extension, response: Response, shared: SharedDependency, caller: CallerDependency
 ) -> Accepted:
-    """Ask the same question with more trials (rollout) or a higher level (evaluate): another job, which takes over all
-    that is computed. The first one goes on.
+    """Ask the same question with more trials (rollout, deep), a higher level (evaluate, analyse) or a larger budget of
+    trials or entries (book): another job, which takes over all that is computed. The first one goes on.
     """
-    record = _job(shared, job_id)
+    record = job_of(shared, job_id)
     question = shared.front.extended(record, changes.model_dump(exclude_none=True))
     return _accept(shared, caller, question, response)
 
@@ -222,4 +226,4 @@ def prioritise(job_id: JobId, change: PriorityChange, shared: SharedDependency, 
     _own_job(shared, caller, job_id)
     if not shared.ledger.prioritise(job_id, Priority(change.priority), time.time()):
         raise ProblemError(409, "the job has ended", "not-ready")
-    return job_view(_job(shared, job_id))
+    return job_view(job_of(shared, job_id))

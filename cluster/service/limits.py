@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from cluster.farm.kinds import Size
 from cluster.service.problems import ProblemError, problem, respond
 from engine.errors import InputError
 
@@ -33,6 +34,10 @@ class Limits(BaseSettings):
     """Submissions in a batch."""
     size: int = Field(default=2_000_000, ge=1)
     """Units (trials of all candidates) of a job."""
+    entries: int = Field(default=5_000, ge=1)
+    """Of a book."""
+    minutes: float = Field(default=7 * 24 * 60.0, gt=0)
+    """After which a job that has such an end must have ended."""
     path: int = Field(default=512, ge=64)
     """Characters of path and query."""
     rate: float = Field(default=500.0, gt=0)
@@ -41,6 +46,19 @@ class Limits(BaseSettings):
     """Requests at once."""
     streams: int = Field(default=2_000, ge=1)
     """Event and result streams of all clients together."""
+
+    def check(self, size: Size) -> None:
+        """
+        Raises:
+            ProblemError: 413, for a job that is too large.
+        """
+        for name, asked, most in (
+            ("units", size.units, self.size),
+            ("entries", size.entries, self.entries),
+            ("minutes", size.minutes, self.minutes),
+        ):
+            if asked > most:
+                raise ProblemError(413, f"a job of {asked:,} {name}; at most {most:,}")
 
 
 def load_limits() -> Limits:

@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from books import Workshop, tiny_recipe
 
+from cluster.book.artifact import open_book
 from cluster.client import Client
 from cluster.coordinator import RolloutRun
 from cluster.executor import InlineExecutor
@@ -101,6 +103,28 @@ def test_a_second_node_joins_and_the_answer_survives_the_coordinator_and_the_api
         answer = client.result(job)
         assert [event.kind.is_final for event in client.events(job)].count(True) == 1
         assert answer.result == json.loads(calm())
+
+
+@pytest.mark.slow
+def test_a_book_survives_the_coordinator_and_has_the_entries_of_the_command(
+    home: Path, processes: list[subprocess.Popen[bytes]], databases: Bearoff
+) -> None:
+    recipe = tiny_recipe(budget=6_000)
+    Workshop(with_filter(resolve_net(None)), databases).build(home / "calm.book", recipe)
+    port, ray_port = free_port(), free_port()
+    processes.append(start(home, "serve", "--workers=2", f"--port={port}", f"--ray-port={ray_port}"))
+    with Client(f"http://127.0.0.1:{port}") as client:
+        until(lambda: client.status().workers == 2)
+        job = client.submit("book", recipe).job.id
+        until(lambda: client.job(job).done > 1_000)
+        os.kill(int(client.status().coordinator.split("/")[1]), signal.SIGKILL)
+        until(lambda: client.job(job).state is JobState.DONE)
+        (home / "farm.book").write_bytes(client.book(job))
+        answer = client.result(job)
+    with open_book(home / "calm.book") as calm, open_book(home / "farm.book") as farm:
+        assert answer.result["digest"] == farm.digest() == calm.digest()
+    assert answer.provenance is not None
+    assert answer.provenance["entries_computed"] < answer.provenance["entries"], "finished entries are read again"
 
 
 def _address() -> str:
