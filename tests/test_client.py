@@ -68,7 +68,7 @@ def test_the_client_submits_watches_and_reads(service: Service, client: Client) 
     assert [job.id for job in client.jobs(JobState.DONE).jobs] == [accepted.job.id]
     longer = client.extend(accepted.job.id, trials=72)
     assert client.wait(longer.job.id).result["candidates"][0]["trials"] == 72
-    assert {kind.name.value for kind in client.kinds()} == {"rollout", "deep", "evaluate", "analyse", "train"}
+    assert {kind.name.value for kind in client.kinds()} == {"rollout", "deep", "evaluate", "analyse", "book", "train"}
     assert client.status().coordinator == "test"
 
 
@@ -176,6 +176,7 @@ def test_the_asynchronous_client_does_the_same(service: Service) -> None:
                 "deep",
                 "evaluate",
                 "analyse",
+                "book",
                 "train",
             }
             batch = await client.submit_batch([submission("rollout", REQUEST)])
