@@ -19,7 +19,7 @@ from cluster.scheduling import Priority
 from cluster.schemas import RolloutRequest
 from cluster.service.auth import Role, new_token
 from cluster.service_models import JobView
-from cluster.store import JobState
+from cluster.store import JobKind, JobState
 from engine.errors import InfrastructureError, InputError
 
 URL = "http://127.0.0.1"
@@ -68,7 +68,7 @@ def test_the_client_submits_watches_and_reads(service: Service, client: Client) 
     assert [job.id for job in client.jobs(JobState.DONE).jobs] == [accepted.job.id]
     longer = client.extend(accepted.job.id, trials=72)
     assert client.wait(longer.job.id).result["candidates"][0]["trials"] == 72
-    assert {kind.name.value for kind in client.kinds()} == {"rollout", "deep", "evaluate", "analyse", "book", "train"}
+    assert {kind.name.value for kind in client.kinds()} == {kind.value for kind in JobKind}
     assert client.status().coordinator == "test"
 
 
@@ -171,14 +171,7 @@ def test_the_asynchronous_client_does_the_same(service: Service) -> None:
         async with AsyncClient(URL, transport=transport) as client:
             accepted = await client.submit("rollout", REQUEST)
             kinds = [event.kind async for event in client.events(accepted.job.id)]
-            assert {kind.name.value for kind in await client.kinds()} == {
-                "rollout",
-                "deep",
-                "evaluate",
-                "analyse",
-                "book",
-                "train",
-            }
+            assert {kind.name.value for kind in await client.kinds()} == {kind.value for kind in JobKind}
             batch = await client.submit_batch([submission("rollout", REQUEST)])
             lines = [line async for line in client.batch_results(batch.batch)]
             assert [line.job for line in lines] == [accepted.job.id]
