@@ -54,11 +54,11 @@ def tiny_recipe(rules: str = "hypergammon", score: str = "money", budget: int = 
 
 
 def racing_recipe() -> BookRecipe:
-    """Three openings whose plays race over several checkpoints."""
+    """Two openings whose plays race over several checkpoints."""
     recipe = tiny_recipe()
     part = recipe.depth[0].model_copy(update={"margin": 0.3, "most": 2, "trials": 144, "checkpoint": 36})
     loose = recipe.simulation.model_copy(update={"playable": 0.6})
-    return recipe.model_copy(update={"depth": (part,), "simulation": loose, "budget": BudgetPart(entries=3)})
+    return recipe.model_copy(update={"depth": (part,), "simulation": loose, "budget": BudgetPart(entries=2)})
 
 
 class Workshop:
