@@ -198,13 +198,22 @@ class Part:
 
 
 def questions(count: int, trials: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    """A mix: truncated rollouts, cube decisions, rollouts to the end with a race and without, evaluations."""
+    """A mix: truncated rollouts, cube decisions, rollouts to the end with a race and without, evaluations, deep
+    analyses and books.
+    """
     for number in range(count):
-        which = number % 5
-        if which == 4:
+        which = number % 7
+        if which == 6:
+            depth = {"margin": 0.05, "most": 2, "trials": trials // 72 * 36, "checkpoint": 36}
+            fields = {"name": f"chaos-{number}", "rules": "hypergammon", "cube": False, "seed": number}
+            yield "book", fields | {"search": {"level": 2}, "budget": {"entries": 8}, "depth": [depth]}
+        elif which == 5:
+            fields = {"position": BEAR_OFF, "plays": ["2/off 1/off", "3/off"], "seed": number}
+            yield "deep", fields | {"trials": max(trials // 72 * 72, 720)}
+        elif which == 4:
             yield (
                 "evaluate",
-                {"position": OPENING.format(dice=f"{number % 4 + 3}1"), "level": 1 + (number // 5 + number // 20) % 2},
+                {"position": OPENING.format(dice=f"{number % 4 + 3}1"), "level": 1 + number // 7 % 2},
             )
         elif which == 3:
             yield "rollout", {"position": PROBLEM, "candidates": 3, "trials": trials, "seed": number, "truncate": 7}
