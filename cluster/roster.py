@@ -2,7 +2,8 @@
 
 A worker proves itself on golden blocks before it gets work, and is asked again now and then; one wrong answer retires
 it. When a worker dies, the task that it ran is blamed and the others it held are not; everything it held runs next
-time alone on its worker, so that the second blame leaves no doubt. A task that killed three workers is quarantined.
+time alone on its worker, so that the second blame leaves no doubt. A task that killed three workers is quarantined,
+unless workers die everywhere: where the others died once each meanwhile, on average, it gets as many tries again.
 A worker that is silent for much longer than its task should take is given up like a dead one: its lease has ended.
 """
 
@@ -16,6 +17,8 @@ from typing import Any
 
 MAX_KILLS = 3
 """Workers that a task may kill before it is given up."""
+MOST_KILLS = 6
+"""The same where workers die whatever they run."""
 
 LEASE_FLOOR = 300.0
 """Seconds that a task may take at least."""
@@ -46,6 +49,8 @@ class Assignment:
     task: Any
     expected: float
     kills: int = 0
+    calm: int = 0
+    """Workers that had died before the first of these."""
     alone: bool = False
     deadline: float = 0.0
 
@@ -87,6 +92,7 @@ class Roster:
         self.workers: dict[str, WorkerState] = {}
         self.retired = 0
         self.lost = 0
+        self._died = 0
         self._recheck = recheck_every
         self._random = random.Random(seed)
         # Ready workers by the number of tasks they hold, and those to be proved: a farm of thousands is never searched.
@@ -184,6 +190,7 @@ class Roster:
         if worker is None:
             return Death((), ())
         self._place(worker)
+        self._died += 1
         self.lost += worker.standing is not Standing.RETIRED
         again: list[Assignment] = []
         given_up: list[Assignment] = []
@@ -191,10 +198,18 @@ class Roster:
             if assignment.job is None:
                 continue
             if place == 0:
+                assignment.calm = assignment.calm if assignment.kills else self._died - 1
                 assignment.kills += 1
             assignment.alone = True
-            (given_up if assignment.kills >= MAX_KILLS else again).append(assignment)
+            (given_up if self._is_guilty(assignment) else again).append(assignment)
         return Death(tuple(again), tuple(given_up))
+
+    def _is_guilty(self, assignment: Assignment) -> bool:
+        """Whether so many deaths are the task's doing, by what happened to the others since the first."""
+        if assignment.kills < MAX_KILLS:
+            return False
+        others = self._died - assignment.calm - assignment.kills
+        return others < max(len(self.workers), 1) or assignment.kills >= MOST_KILLS
 
     def forget(self, name: str) -> Death:
         """It left in good order (its node was taken away): nobody is blamed."""

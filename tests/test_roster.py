@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.roster import DEPTH, FIRST_LEASE, LEASE_FLOOR, MAX_KILLS, Assignment, Roster, Standing
+from cluster.roster import DEPTH, FIRST_LEASE, LEASE_FLOOR, MAX_KILLS, MOST_KILLS, Assignment, Death, Roster, Standing
 
 
 def work(job: str = "job", expected: float = 2.0) -> Assignment:
@@ -98,6 +98,35 @@ def test_a_task_that_killed_three_workers_is_quarantined_and_not_before() -> Non
         assert task.kills == kills
         assert (task in death.quarantined) == (kills == MAX_KILLS)
         assert (task in death.again) == (kills < MAX_KILLS)
+
+
+def lost(roster: Roster, task: Assignment, now: float) -> Death:
+    """What comes of the death of a new worker that ran it."""
+    name = f"w{now}"
+    roster.meet({*roster.workers, name}, now)
+    roster.proved(name)
+    roster.assign(roster.workers[name], task, now)
+    return roster.died(name)
+
+
+def test_a_task_gets_more_tries_where_the_other_workers_die_as_well() -> None:
+    task, roster = work(), Roster()
+    roster.meet({"other"}, 0.0)
+    for kills in range(1, MOST_KILLS + 1):
+        death = lost(roster, task, float(kills))
+        assert (task in death.quarantined) == (kills == MOST_KILLS)
+        lost(roster, work(), kills + 0.5)
+
+
+def test_deaths_from_before_its_own_are_no_excuse_and_few_among_many_workers_are_none_either() -> None:
+    task, roster = work(), Roster()
+    for number in range(20):
+        lost(roster, work(), float(number))
+    roster.meet({f"other{number}" for number in range(10)}, 20.0)
+    for kills in range(1, MAX_KILLS + 1):
+        death = lost(roster, task, 20.0 + kills)
+        assert (task in death.quarantined) == (kills == MAX_KILLS)
+        lost(roster, work(), 20.5 + kills)
 
 
 def test_a_node_that_was_taken_away_blames_nobody() -> None:
