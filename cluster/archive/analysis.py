@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from cluster.archive.books import NO_BOOKS, BookLookup
 from cluster.archive.cubes import judge_cubes
@@ -58,8 +59,19 @@ class Counted:
     """By level."""
 
 
+class Analysis(Protocol):
+    """Turns files into results, here or elsewhere."""
+
+    @property
+    def counted(self) -> Counted:
+        """What has been done so far."""
+
+    def run(self, files: Sequence[FoundFile]) -> Iterator[AnalysedMatch | Skipped]:
+        """One answer for each file, in their order."""
+
+
 class ArchiveAnalysis:
-    """Analyses files under one set of conditions."""
+    """Analyses files under one set of conditions; see `Analysis`."""
 
     def __init__(
         self,

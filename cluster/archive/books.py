@@ -18,7 +18,7 @@ from cluster.archive.plays import Case, JudgedPlay
 from cluster.archive.results import BOOK_LEVEL, BookOpinion
 from cluster.book.artifact import Book
 from cluster.book.entry import Entry
-from cluster.book.library import find_book
+from cluster.book.library import book_files, find_book, money_book, shipped_files
 from cluster.book.schemas import BookPlay
 from cluster.book.stakes import MONEY, Seat
 from engine.board import Board, flip
@@ -59,11 +59,15 @@ class _Found:
 class Books:
     """The book of every rule set that is met, or the one that was named. A context."""
 
-    def __init__(self, name: str | None = None) -> None:
+    def __init__(self, name: str | None = None, shipped: bool = False) -> None:
         """
+        Args:
+            shipped: without a name, only the books that come with gammonfarm: the same ones on every machine.
+
         Raises:
             InputError: there is no book of this name.
         """
+        self.shipped = shipped and name is None
         self._named = None if name is None else find_book(name)
         self._by_rules: dict[str, Book | None] = {}
         self._depth: dict[str, int] = {}
@@ -87,6 +91,10 @@ class Books:
             told = (book.name, terms.rules, terms.score, bool(terms.cube), book.identity.net)
             found.append(BookUsed(*told, sum(book.info().entries), book.trials))
         return tuple(found)
+
+    def meet(self, rules: str) -> None:
+        """Open the book of a rule set whose plays were looked up elsewhere."""
+        self._book(rules)
 
     def opinion(self, turn: int, position: Position, after: Board | None) -> BookOpinion | None:
         """What is known about a play; None where no book knows the position, or is for such a score.
@@ -148,7 +156,7 @@ class Books:
             book = self._named
             if book is None:
                 with suppress(InputError):  # nobody may have made one for these rules
-                    book = find_book(None, rules)
+                    book = money_book(rules, (shipped_files() if self.shipped else book_files()).values())
             elif book.identity.rules != rules:
                 book = None
             self._by_rules[rules] = book

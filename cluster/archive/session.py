@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 
-from cluster.archive.analysis import ArchiveAnalysis, conditions_shown
+from cluster.archive.analysis import Analysis, ArchiveAnalysis, conditions_shown
 from cluster.archive.books import NO_BOOKS, BookLookup
 from cluster.archive.evaluation import Advance
 from cluster.archive.files import FoundFile, Skipped
@@ -61,16 +61,29 @@ class Progress:
 def analyse(
     request: AnalysisRequest, store: Store, executor_for: Callable[[], Executor], progress: Progress
 ) -> AnalyseReport:
-    """Analyse an archive.
+    """Analyse an archive by this machine's processes, or those of its Ray cluster.
+
+    Raises:
+        InputError: no file that can be analysed, or a folder that can't be written to.
+    """
+    return carry_out(
+        request,
+        store,
+        ArchiveAnalysis(
+            request.conditions, request.policy, request.language, store, executor_for, progress.advance, request.lookup
+        ),
+        progress,
+    )
+
+
+def carry_out(request: AnalysisRequest, store: Store, analysis: Analysis, progress: Progress) -> AnalyseReport:
+    """Have an archive analysed, and write what is asked for; the store gets the job's record.
 
     Raises:
         InputError: no file that can be analysed, or a folder that can't be written to.
     """
     started = time.perf_counter()
     files = [file for file in request.files if not _is_ours(file, request.out)]
-    analysis = ArchiveAnalysis(
-        request.conditions, request.policy, request.language, store, executor_for, progress.advance, request.lookup
-    )
     with ExitStack() as stack:
         described = json.dumps(request.described())
         job = stack.enter_context(LocalJob(store, JobKind.ANALYSE, described, len(files)))
@@ -102,7 +115,7 @@ def _is_ours(file: FoundFile, out: Path | None) -> bool:
 
 
 def _report(
-    request: AnalysisRequest, result: ArchiveSummary, games: int, analysis: ArchiveAnalysis, job: str, seconds: float
+    request: AnalysisRequest, result: ArchiveSummary, games: int, analysis: Analysis, job: str, seconds: float
 ) -> AnalyseReport:
     facts, register = result.facts, result.register
     every = facts.all

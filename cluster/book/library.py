@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 
@@ -22,10 +23,15 @@ def built_path(name: str) -> Path:
     return data_home() / "books" / f"{name}{SUFFIX}"
 
 
+def shipped_files() -> dict[str, Path]:
+    """Files of the books that come with gammonfarm, by name."""
+    shipped = Path(str(resources.files("configs") / "book"))
+    return {path.name.removesuffix(SUFFIX): path for path in sorted(shipped.glob(f"*{SUFFIX}"))}
+
+
 def book_files() -> dict[str, Path]:
     """Files of all books by name: those built here come before shipped ones of the same name."""
-    shipped = Path(str(resources.files("configs") / "book"))
-    found = {path.name.removesuffix(SUFFIX): path for path in sorted(shipped.glob(f"*{SUFFIX}"))}
+    found = shipped_files()
     built = data_home() / "books"
     found |= {path.name.removesuffix(SUFFIX): path for path in sorted(built.glob(f"*{SUFFIX}"))}
     return {name: found[name] for name in sorted(found) if found[name].stat().st_size > 0}
@@ -46,9 +52,18 @@ def find_book(name: str | None, rules: str = "international") -> Book:
             known = ", ".join(files) or "none yet"
             raise InputError("book", name, f"a book's file, or one of: {known} (gammonfarm book build makes one)")
         return open_book(files[name])
+    return money_book(rules, files.values())
+
+
+def money_book(rules: str, files: Iterable[Path]) -> Book:
+    """The money book of a rule set with the most trials among files.
+
+    Raises:
+        InputError: there is none.
+    """
     wanted = rule_set(rules).name
     best: tuple[int, Path] | None = None
-    for path in files.values():
+    for path in files:
         with open_book(path) as book:
             fits = book.identity.rules == wanted and book.identity.score == MONEY
             if fits and (best is None or book.trials > best[0]):

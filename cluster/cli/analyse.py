@@ -96,6 +96,7 @@ def analyse(
     from cluster.archive.policy import load_policy
     from cluster.archive.session import AnalysisRequest
     from cluster.archive.session import analyse as run
+    from cluster.cli import remote
     from cluster.cli.render import open_databases_live
     from cluster.cli.render_analysis import AnalysisProgress, show_analysis
     from cluster.redis_store import open_store
@@ -112,8 +113,10 @@ def analyse(
     conditions = Conditions(chosen_nets(net), met, efficiency, bearoff_checkers)
     conditions.check()
     settings = load_settings()
+    on_farm = remote.farm_is_named() and executor is not ExecutorName.INLINE
     with ExitStack() as stack:
-        lookup = NO_BOOKS if book == NO_BOOK else BookLookup(stack.enter_context(Books(book)), from_book)
+        books = Books(None if book == NO_BOOK else book, shipped=on_farm)
+        lookup = NO_BOOKS if book == NO_BOOK else BookLookup(stack.enter_context(books), from_book)
         request = AnalysisRequest(
             files=tuple(find_files(paths)),
             out=out,
@@ -122,6 +125,14 @@ def analyse(
             language=Language(language.value),
             lookup=lookup,
         )
+        if on_farm:
+            with AnalysisProgress() as live:
+                report = remote.analyse(request, net, live.told())
+            if json:
+                print_json(report)
+            else:
+                show_analysis(report)
+            return
         store = stack.enter_context(open_store(settings))
         open_databases_live(bearoff_checkers)  # the first time they must be built: here, not by every worker
         started: list[Executor] = []

@@ -13,6 +13,9 @@ from engine.errors import InputError
 URL_VARIABLE = "GAMMONFARM_URL"
 
 if TYPE_CHECKING:
+    from cluster.archive.schemas import AnalyseReport
+    from cluster.archive.session import AnalysisRequest
+    from cluster.archive.session import Progress as ArchiveProgress
     from cluster.book.recipe import BookRecipe
     from cluster.book.schemas import BookBuildReport
     from cluster.client import Client
@@ -46,6 +49,20 @@ def analyse_deeply(request: DeepRequest, net: str | None) -> DeepReport:
     answer = _answer("deep", request, net)
     fields = {"result": answer.result, "provenance": answer.provenance, "timing": answer.timing}
     return DeepReport.model_validate_json(json.dumps(fields))
+
+
+def analyse(request: AnalysisRequest, net: str | None, progress: ArchiveProgress) -> AnalyseReport:
+    """An archive analysed on the farm; reports are written here.
+
+    Raises:
+        InputError: no file that can be analysed, or something that a farm doesn't do. InfrastructureError.
+    """
+    from cluster.archive.on_farm import FarmAnalysis
+    from cluster.archive.session import carry_out
+    from cluster.store import MemoryStore
+
+    with _client() as client:
+        return carry_out(request, MemoryStore(), FarmAnalysis(client, request, net or "shipped"), progress)
 
 
 def evaluate(fields: dict[str, Any], net: str | None) -> EvaluationReport:
@@ -91,13 +108,9 @@ def build_book(recipe: BookRecipe, net: str | None, path: Path) -> BookBuildRepo
     from cluster.book.artifact import open_book, open_or_create
     from cluster.book.schemas import BookBuildReport
     from cluster.book.verify import merge
-    from cluster.client import Client, FarmError
-    from engine.errors import InternalError
+    from cluster.client import FarmError
 
-    client = Client.from_environment()
-    if client is None:
-        raise InternalError("no farm is named")
-    with client, tempfile.TemporaryDirectory() as folder:
+    with _client() as client, tempfile.TemporaryDirectory() as folder:
         job = client.submit("book", recipe, net=net or "shipped").job
         _watch(client, job)
         answer: JobAnswer | None = None
@@ -121,16 +134,20 @@ def build_book(recipe: BookRecipe, net: str | None, path: Path) -> BookBuildRepo
 
 def _answer(kind: str, request: Model, net: str | None) -> JobAnswer:
     """Submit, show how far it is on stderr, and fetch the answer. Ctrl-C leaves the job running."""
+    with _client() as client:
+        job = client.submit(kind, request, net=net or "shipped").job
+        _watch(client, job)
+        return client.result(job.id)
+
+
+def _client() -> Client:
     from cluster.client import Client
     from engine.errors import InternalError
 
     client = Client.from_environment()
     if client is None:
         raise InternalError("no farm is named")
-    with client:
-        job = client.submit(kind, request, net=net or "shipped").job
-        _watch(client, job)
-        return client.result(job.id)
+    return client
 
 
 def _watch(client: Client, job: JobView) -> None:

@@ -8,16 +8,19 @@ import hashlib
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from cluster.archive.analysis import ArchiveAnalysis
+from cluster.archive.books import NO_BOOKS, BookLookup, Books
 from cluster.archive.files import FoundFile, Skipped, printable
 from cluster.archive.matches import VALUES_VERSION, Conditions
 from cluster.archive.policy import DEFAULT_POLICY, Policy, load_policy
 from cluster.archive.results import MatchAnalysis
+from cluster.book.library import shipped_files
 from cluster.executor import InlineExecutor
 from cluster.farm.desk import Desk, check_cube_names, shipped_name
 from cluster.farm.kinds import Size
@@ -27,6 +30,7 @@ from cluster.scheduling import Priority
 from cluster.schemas import Model
 from cluster.store import JobKind, MemoryStore, Store
 from engine.analysis.language import Language
+from engine.analysis.rating import PlayerTally
 from engine.bearoff import TWO_SIDED_CHECKERS
 from engine.bearoff import VERSION as BEAROFF_VERSION
 from engine.efficiency import DEFAULT_EFFICIENCY
@@ -62,12 +66,16 @@ class AnalyseRequest(Model):
     efficiency: _Name = DEFAULT_EFFICIENCY
     language: Language = Language.ENGLISH
     """Of the sentences."""
+    books: bool = False
+    """Set first plays and replies beside the opening books that come with gammonfarm."""
 
 
 class AnalyseResult(Model):
     """What an analysis of a match says."""
 
     analysis: MatchAnalysis
+    tallies: tuple[PlayerTally, PlayerTally]
+    """What the figures of both players are made of; those of many matches add up exactly."""
 
 
 class AnalyseKind:
@@ -96,6 +104,7 @@ class AnalyseKind:
                 "version": [RESULT_VERSION, VALUES_VERSION, BEAROFF_VERSION],
                 "net": desk.nets(net).digest,
                 "content": hashlib.blake2b(content, digest_size=16).hexdigest(),
+                "book_files": [_digest(path) for path in shipped_files().values()] if request.books else [],
                 **request.model_dump(mode="json", exclude={"text", "base64"}),
             }
         )
@@ -151,16 +160,27 @@ class AnalyseWorker:
         """
         asked = task.request
         conditions = Conditions(self._nets, asked.met, asked.efficiency, TWO_SIDED_CHECKERS)
-        analysis = ArchiveAnalysis(
-            conditions, _policy(asked), asked.language, MemoryStore(), InlineExecutor, lambda what, done, of: None
-        )
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, Books(shipped=True) as books:
+            analysis = ArchiveAnalysis(
+                conditions,
+                _policy(asked),
+                asked.language,
+                MemoryStore(),
+                InlineExecutor,
+                lambda what, done, of: None,
+                BookLookup(books) if asked.books else NO_BOOKS,
+            )
             path = Path(folder) / "match"
             path.write_bytes(task.content)
             (found,) = analysis.run([FoundFile(path, printable(asked.name))])
         if isinstance(found, Skipped):
             raise InputError("match", asked.name, found.reason)
-        return AnalyseResult(analysis=found.analysis).model_dump_json().encode()
+        return AnalyseResult(analysis=found.analysis, tallies=found.tallies).model_dump_json().encode()
+
+
+@lru_cache(maxsize=64)
+def _digest(path: Path) -> str:
+    return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
 
 
 def build_analyse_worker(weights: Weights) -> AnalyseWorker:
