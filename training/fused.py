@@ -5,6 +5,8 @@ parameter). What makes it fast: the samples are sorted by the rows they use, so 
 goes straight into Adam and no array of gradients exists; rows that no sample of the batch uses are not touched ("lazy"
 Adam: their moments wait).
 
+Divisions follow NumPy's rules: the check for a zero that Python's need keeps a loop from using vectors.
+
 Every number is computed by one loop whichever thread runs it, so bits don't depend on the number of threads.
 """
 
@@ -79,7 +81,7 @@ def _add_rows(table, used, n, out):
         k += 1
 
 
-@njit(nogil=True, fastmath=True, cache=True)
+@njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
 def first_layer(rows, first_row, table, bias, active):
     """`active` (float32[N, H], out): the clipped sums of samples of one class, whose rows (int32[N, W], 0 = none) count
     from `first_row` of the table.
@@ -99,7 +101,7 @@ def first_layer(rows, first_row, table, bias, active):
             sums[j] = min(max(sums[j], _ZERO), _CLIP)
 
 
-@njit(nogil=True, fastmath=True, cache=True)
+@njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
 def head(units, last, last_bias, targets, hidden, logits, losses):
     """From the second layer of samples of one class to the loss and back.
 
@@ -135,7 +137,7 @@ def head(units, last, last_bias, targets, hidden, logits, losses):
             units[i, s] = value if on else _ZERO
 
 
-@njit(nogil=True, fastmath=True, cache=True)
+@njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
 def through_clip(active, back):
     """The gradient by the clipped sums (`back`, float32[N, H]) becomes that by the sums themselves."""
     for i in range(active.shape[0]):
@@ -188,7 +190,7 @@ def _adam(value, mean, square, used, gradient, step, limit, grid):
             used[j] = np.rint(value[j] * grid) / grid
 
 
-@njit(nogil=True, fastmath=True, cache=True)
+@njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
 def fit_rows(first, end, back, starts, users, w, step):
     """Gradients and Adam of rows `first .. end - 1` of the table, as far as a sample uses them.
 
@@ -209,7 +211,7 @@ def fit_rows(first, end, back, starts, users, w, step):
         _adam(w.value[row], w.mean[row], w.square[row], w.used[row], gradient, step, w.limit, w.grid)
 
 
-@njit(nogil=True, fastmath=True, cache=True)
+@njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
 def fit_array(gradient, w, step):
     """Adam of a whole array; `gradient` and `w` are flat."""
     _adam(w.value, w.mean, w.square, w.used, gradient, step, w.limit, w.grid)
