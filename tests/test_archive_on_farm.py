@@ -137,5 +137,7 @@ def test_the_command_writes_reports_of_what_the_farm_found(
     assert (report["matches"], report["copies"], report["unreadable"]) == (3, 1, 1)
     assert report["books"] == ["international"]
     assert (out / "index.html").stat().st_size > 10_000
+    assert main(["analyse", str(archive), "--policy", "quick"]) == 0
+    assert "valued by the farm" in capsys.readouterr().out
     assert main(["analyse", str(archive), "--bearoff-checkers", "7"]) == 2
     assert "bearoff_checkers" in capsys.readouterr().err

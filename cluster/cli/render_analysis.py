@@ -77,7 +77,8 @@ def show_analysis(report: AnalyseReport) -> None:
         f"{one.level} {one.computed:,} computed" + (f" and {one.from_cache:,} from the cache" if one.from_cache else "")
         for one in report.values
     )
-    out.print(f"distinct positions: {values}; net {report.net}, {report.seconds:.1f} s", markup=False)
+    where = f"distinct positions: {values}" if report.values else "valued by the farm"
+    out.print(f"{where}; net {report.net}, {report.seconds:.1f} s", markup=False)
     if report.books:
         use = "what they list is judged by their values" if report.from_book else "beside the analysis only"
         out.print(f"opening books: {', '.join(report.books)}; {use}", markup=False)
