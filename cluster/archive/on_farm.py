@@ -20,7 +20,7 @@ from cluster.archive.work import MatchWork
 from cluster.client import Client
 from cluster.client_calls import submission
 from cluster.farm.analyse_job import MOST_LETTERS, AnalyseRequest, AnalyseResult
-from cluster.service_models import BatchLine
+from cluster.service_models import BatchLine, Problem
 from cluster.store import JobKind
 from engine.bearoff import TWO_SIDED_CHECKERS
 from engine.errors import InputError
@@ -118,8 +118,7 @@ class FarmAnalysis:
                 continue
             item = next(items)
             if item.job is None:
-                why = "it was refused" if item.problem is None else item.problem.detail or item.problem.title
-                works.append(Skipped(one[0].shown, printable(f"the farm: {why}")))
+                works.append(_unanswered(one[0], item.problem, "it was refused"))
             else:
                 works.append((one[0], item.job))
         return _Sent(view.batch, tuple(works))
@@ -139,10 +138,14 @@ class FarmAnalysis:
 
     def _match(self, work: MatchWork, line: BatchLine) -> AnalysedMatch | Skipped:
         if line.answer is None:
-            why = line.state.value if line.problem is None else line.problem.detail or line.problem.title
-            return Skipped(work.shown, printable(f"the farm: {why}"))
+            return _unanswered(work, line.problem, line.state.value)
         found = AnalyseResult.model_validate(line.answer.result)
         self.counted.decisions += len(work.asked)
         if self._books is not None:
             self._books.meet(work.record.match.rules.name)
         return AnalysedMatch(replace(found.analysis, file=work.shown), found.tallies, work)
+
+
+def _unanswered(work: MatchWork, problem: Problem | None, otherwise: str) -> Skipped:
+    why = otherwise if problem is None else problem.detail or problem.title
+    return Skipped(work.shown, printable(f"the farm: {why}"))

@@ -115,8 +115,9 @@ def analyse(
     settings = load_settings()
     on_farm = remote.farm_is_named() and executor is not ExecutorName.INLINE
     with ExitStack() as stack:
-        books = Books(None if book == NO_BOOK else book, shipped=on_farm)
-        lookup = NO_BOOKS if book == NO_BOOK else BookLookup(stack.enter_context(books), from_book)
+        lookup = NO_BOOKS
+        if book != NO_BOOK:
+            lookup = BookLookup(stack.enter_context(Books(book, shipped=on_farm)), from_book)
         request = AnalysisRequest(
             files=tuple(find_files(paths)),
             out=out,

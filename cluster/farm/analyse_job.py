@@ -8,7 +8,7 @@ import hashlib
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -104,7 +104,7 @@ class AnalyseKind:
                 "version": [RESULT_VERSION, VALUES_VERSION, BEAROFF_VERSION],
                 "net": desk.nets(net).digest,
                 "content": hashlib.blake2b(content, digest_size=16).hexdigest(),
-                "book_files": [_digest(path) for path in shipped_files().values()] if request.books else [],
+                "book_files": _shipped_books() if request.books else [],
                 **request.model_dump(mode="json", exclude={"text", "base64"}),
             }
         )
@@ -178,9 +178,10 @@ class AnalyseWorker:
         return AnalyseResult(analysis=found.analysis, tallies=found.tallies).model_dump_json().encode()
 
 
-@lru_cache(maxsize=64)
-def _digest(path: Path) -> str:
-    return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+@cache
+def _shipped_books() -> list[str]:
+    """Digests of their files, read once: every match of an archive asks."""
+    return [hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest() for path in shipped_files().values()]
 
 
 def build_analyse_worker(weights: Weights) -> AnalyseWorker:
