@@ -10,6 +10,7 @@ interactive job is next, whatever waits in front of it, and a book still gets it
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -207,8 +208,9 @@ class BlockSizes:
     """Processor seconds; blocks of a known speed stay between half and one and a half of it."""
     brisk: float = 1.0
     """The same while room is kept for people."""
-    first: int = 36
-    """Units (trials of all candidates) of a job's first block, when nothing is known of its speed."""
+    first: int = 12
+    """Units (trials of all candidates) of a job's first block where nothing is known of its speed: few, because all
+    other workers wait for it."""
     growth: float = 4.0
     """Most times by which a block is larger than the largest one that was measured."""
     round_to: int = 36
@@ -220,16 +222,26 @@ DEFAULT_SIZES = BlockSizes()
 class Speed:
     """How fast one job's units are computed: a moving average, weighted by the seconds behind it."""
 
-    def __init__(self, sizes: BlockSizes = DEFAULT_SIZES) -> None:
+    def __init__(self, guess: float | None = None, sizes: BlockSizes = DEFAULT_SIZES) -> None:
+        """
+        Args:
+            guess: units a second that another job like it had; None: no such job is known.
+        """
         self._sizes = sizes
+        self._guess = guess
         self._units = 0.0
         self._seconds = 0.0
         self._largest = 0
 
     @property
     def known(self) -> bool:
-        """Whether anything was measured."""
-        return self._units > 0 and self._seconds > 0
+        """Whether anything was measured, of this job or one like it."""
+        return self.per_second is not None
+
+    @property
+    def per_second(self) -> float | None:
+        """Units a second; None while nothing is known."""
+        return self._units / self._seconds if self._units > 0 else self._guess
 
     def measured(self, units: int, seconds: float) -> None:
         """A block of so many units took so long."""
@@ -241,26 +253,55 @@ class Speed:
 
     def seconds(self, units: float) -> float:
         """How long so many units will take; the target while nothing is known."""
-        return units * self._seconds / self._units if self.known else self._sizes.target
+        per_second = self.per_second
+        return self._sizes.target if per_second is None else units / per_second
 
     def block(self, units_left: int, workers: int, *, brisk: bool = False) -> int:
         """Units of the next block.
 
-        The last blocks of a job are cut smaller, down to a quarter of the target, so that all workers end together.
+        The last blocks of a job are cut smaller, down to an eighth of the target, so that all workers end together: a
+        block is at most half of a worker's part of what is left (factoring; Hummel, Schonberg and Flynn, 1992).
 
         Args:
             brisk: whether room is kept for people.
         """
-        if not self.known:
+        per_second = self.per_second
+        if per_second is None:
             return max(1, min(self._sizes.first, units_left))
-        per_second = self._units / self._seconds
         target = self._sizes.brisk if brisk else self._sizes.target
-        wanted = min(target * per_second, self._sizes.growth * self._largest)
-        share = max(units_left / max(workers, 1), self._sizes.target / 4 * per_second)
+        # A guess may be several times wrong.
+        most = self._sizes.growth * self._largest if self._largest else self._sizes.target / 4 * per_second
+        wanted = min(target * per_second, most)
+        share = max(units_left / (2 * max(workers, 1)), self._sizes.target / 8 * per_second)
         size = max(1, int(min(wanted, share)))
         if size > self._sizes.round_to:
             size -= size % self._sizes.round_to
         return max(1, min(size, units_left))
+
+
+class Speeds:
+    """How fast jobs were, by likeness: what is guessed of the next one of the kind."""
+
+    def __init__(self, most: int = 256) -> None:
+        """
+        Args:
+            most: likenesses that are remembered, those that worked last.
+        """
+        self._most = most
+        self._seen: OrderedDict[str, float] = OrderedDict()
+
+    def of(self, likeness: str) -> Speed:
+        """The speed of a new job; "" is like nothing."""
+        return Speed(self._seen.get(likeness))
+
+    def note(self, likeness: str, speed: Speed) -> None:
+        """A block of such a job was measured."""
+        per_second = speed.per_second
+        if likeness and per_second is not None:
+            self._seen[likeness] = per_second
+            self._seen.move_to_end(likeness)
+            while len(self._seen) > self._most:
+                self._seen.popitem(last=False)
 
 
 class Arrival:

@@ -190,11 +190,12 @@ def test_a_book_is_bulk_and_lets_a_question_pass() -> None:
     assert stage.kinds.of("book").priority is Priority.BULK
     book = submit(stage)
     stage.until(lambda: len(stage.pool.ran) > 3)
-    click = stage.submit(Priority.INTERACTIVE, client="ben", trials=36)
+    click = stage.submit(Priority.INTERACTIVE, client="ben", trials=36, seed=99)
     ran = len(stage.pool.ran)
     stage.until(lambda: stage.state(click) is JobState.DONE)
+    of_book = [t for t in stage.pool.ran[ran:] if not (isinstance(t, RolloutTask) and t.settings.seed == 99)]
     # What two workers held, and what they took on while the click's first block was measured and its last one ran.
-    assert len(stage.pool.ran) - ran <= 10
+    assert len(of_book) <= 8
     assert stage.state(book) is JobState.RUNNING
 
 

@@ -591,6 +591,17 @@ def test_workers_hold_a_block_ahead_again_once_nobody_clicks_any_more() -> None:
     assert stage.farm.crew.roster.held() == 6
 
 
+def test_a_job_like_one_that_was_measured_begins_on_all_workers_at_once() -> None:
+    stage = Stage()
+    first = stage.submit(trials=720)
+    stage.step()
+    assert stage.farm.crew.roster.held() == 1  # the first of its kind is measured
+    stage.until(lambda: stage.state(first) is JobState.DONE)
+    stage.submit(trials=7200, seed=2)
+    stage.step()
+    assert stage.farm.crew.roster.held() == 6
+
+
 def test_a_job_can_be_moved_to_another_class_while_it_waits() -> None:
     stage = Stage()
     for i in range(3):

@@ -9,7 +9,7 @@ import pytest
 
 from cluster.farm.active import ActiveJob
 from cluster.farm.tracker import EXPERIMENT, JobTracker
-from cluster.scheduling import Priority
+from cluster.scheduling import Priority, Speed
 from cluster.store import JobKind, JobRecord, JobState
 
 
@@ -64,7 +64,7 @@ def test_a_job_leaves_its_parameters_its_cost_and_its_answer(monkeypatch: pytest
     monkeypatch.setattr("cluster.farm.tracker.start_run", recorder)
     tracker = JobTracker("sqlite:///somewhere")
     run: Any = Run()
-    active = ActiveJob(record(1), run, 0.0)
+    active = ActiveJob(record(1), run, 0.0, Speed())
     active.seconds = 3.5
     tracker.ended(record(1), active, JobState.DONE)
     tracker.ended(record(2, "of another version"), None, JobState.FAILED)

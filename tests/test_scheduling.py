@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.scheduling import JOBS_AT_ONCE, SHARES, Arrival, BlockSizes, Courtesy, FairQueue, Priority, Speed
+from cluster.scheduling import JOBS_AT_ONCE, SHARES, Arrival, BlockSizes, Courtesy, FairQueue, Priority, Speed, Speeds
 from engine.errors import InternalError
 
 SECONDS = st.floats(0.25, 4.0)
@@ -186,7 +188,38 @@ def test_only_interactive_jobs_ask_for_room_and_only_for_a_minute() -> None:
 def test_the_last_blocks_of_a_job_are_cut_smaller_so_that_all_workers_end_together() -> None:
     speed = Speed()
     speed.measured(1000, 1.0)
-    assert speed.block(10**6, workers=4) > speed.block(4000, workers=4) >= 500
+    assert speed.block(10**6, workers=4) > speed.block(4000, workers=4) >= 250
+
+
+@given(
+    per_second=st.floats(50.0, 5000.0), workers=st.integers(2, 12), seconds=st.floats(4.0, 60.0), random=st.randoms()
+)
+def test_workers_that_share_a_job_are_idle_for_less_than_half_a_second_in_all(
+    per_second: float, workers: int, seconds: float, random: Random
+) -> None:
+    """From the first block, for which all but one wait, to the last, with `seconds` of work for each of the workers:
+    each has a block in hand and one behind it, and blocks take a fifth longer or shorter than expected.
+    """
+    speed, left = Speed(), round(per_second * seconds * workers)
+    probe = speed.block(left, workers)
+    speed.measured(probe, probe / per_second)
+    left -= probe
+    computed = probe / per_second
+    held: dict[int, list[tuple[int, float]]] = {worker: [] for worker in range(workers)}
+    free_at = dict.fromkeys(held, computed)
+    while left or any(held.values()):
+        for depth in (0, 1):
+            for queue in held.values():
+                if left and len(queue) == depth:
+                    size = speed.block(left, workers)
+                    queue.append((size, size / per_second * random.uniform(0.8, 1.2)))
+                    left -= size
+        _, first = min((free_at[worker] + queue[0][1], worker) for worker, queue in held.items() if queue)
+        size, taken = held[first].pop(0)
+        free_at[first] += taken
+        computed += taken
+        speed.measured(size, taken)
+    assert max(free_at.values()) - computed / workers < 0.5
 
 
 @given(st.integers(1, 500), st.integers(1, 100))
@@ -196,6 +229,31 @@ def test_a_block_is_never_empty_and_never_more_than_what_is_left(left: int, work
         size = speed.block(left, workers)
         assert 1 <= size <= left
         speed.measured(size, 0.01)
+
+
+def test_a_job_begins_on_all_workers_at_once_where_one_like_it_was_measured() -> None:
+    speeds = Speeds()
+    first = speeds.of("like this")
+    assert not first.known
+    first.measured(1000, 1.0)
+    speeds.note("like this", first)
+    second = speeds.of("like this")
+    assert second.known
+    assert second.seconds(500) == pytest.approx(0.5)
+    # Half a second of its guess, until it is measured itself.
+    assert second.block(10**6, workers=4) == 468
+    second.measured(468, 4.68)
+    assert second.seconds(500) == pytest.approx(5.0)
+    assert not speeds.of("unlike it").known
+
+
+def test_what_is_like_nothing_is_not_guessed_and_only_so_many_likenesses_are_remembered() -> None:
+    speeds = Speeds(most=2)
+    for name in ("", "a", "b", "a", "c"):
+        speed = Speed()
+        speed.measured(10, 1.0)
+        speeds.note(name, speed)
+    assert [name for name in ("", "a", "b", "c") if speeds.of(name).known] == ["a", "c"]
 
 
 def test_the_speed_follows_when_games_get_longer() -> None:

@@ -24,7 +24,7 @@ class ActiveJob:
     record: JobRecord
     run: JobRun
     started: float
-    speed: Speed = field(default_factory=Speed)
+    speed: Speed
     ready: deque[Piece] = field(default_factory=deque)
     under_way: dict[int, tuple[Assignment, Piece]] = field(default_factory=dict)
     workers: set[str] = field(default_factory=set)

@@ -96,6 +96,8 @@ class BookKind:
 class BookJob:
     """See `JobRun`; its unit is a trial of one play."""
 
+    likeness = ""
+
     def __init__(self, steps: BookSteps, nets: Nets, key: str, minutes: float) -> None:
         self.minutes: float | None = minutes
         self._steps, self._key = steps, key

@@ -25,7 +25,7 @@ from cluster.farm.sharing import Sharing, UnderWay
 from cluster.farm.status import Counters, farm_status
 from cluster.ledger import Block, Change, Completion, EventKind, Ledger, noted, started
 from cluster.roster import Assignment
-from cluster.scheduling import Courtesy, FairQueue, Priority
+from cluster.scheduling import Courtesy, FairQueue, Priority, Speeds
 from cluster.store import JobRecord, JobState
 from engine.errors import InfrastructureError, InputError
 
@@ -73,6 +73,7 @@ class Farm:
         self._charge = Charge(ledger, options.owner, options.lease_seconds)
         self._patience = Patience(options.owner)
         self._courtesy = Courtesy()
+        self._speeds = Speeds()
         self._said = -1e9
         self._inbox: deque[Outcome] = deque()
         self._active: dict[str, ActiveJob] = {}
@@ -168,6 +169,7 @@ class Farm:
         piece = active.came_back(assignment, outcome.worker, outcome.seconds)
         if piece is None:
             return
+        self._speeds.note(active.run.likeness, active.speed)
         self._queue.charge(assignment.job, outcome.seconds - assignment.expected)
         self._queue.wait(assignment.job, False)
         if outcome.error is not None:
@@ -323,7 +325,7 @@ class Farm:
             return
         self._starting[job] = started(job, run.total, self._wall())
         log.info("job %s begins: %s of %s", job, record.kind.value, record.client, extra={"job": job})
-        active = ActiveJob(record, run, now)
+        active = ActiveJob(record, run, now, self._speeds.of(run.likeness))
         self._active[job] = active
         self._sharing.note(active)
         self._safely(active, lambda: None)

@@ -78,6 +78,7 @@ class DeepJob:
         self._halves = tuple(RolloutJob(steps, desk, net) for steps in self._steps)
         self._half_of = {series: half for half in self._halves for series in half.series}
         self.series = tuple(self._half_of)
+        self.likeness = self._halves[0].likeness
 
     @property
     def finished(self) -> bool:

@@ -50,6 +50,10 @@ class JobRun(Protocol):
         """Content keys of the series it fills now; () for a job whose parts are of no use to others."""
 
     @property
+    def likeness(self) -> str:
+        """Jobs with the same take about as long for a unit; "": nothing can be said of that."""
+
+    @property
     def minutes(self) -> float | None:
         """After so long it is given up, with what it has computed in the store; None: never."""
 

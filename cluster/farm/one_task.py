@@ -23,6 +23,7 @@ class OneTaskJob:
     total = 1
     series: tuple[str, ...] = ()
     minutes: float | None = None
+    likeness = ""
 
     def __init__(self, spec: WorkerSpec[Any, bytes], task: Any, report: Callable[[Cost], dict[str, Any]]) -> None:
         self._piece: Piece | None = Piece(spec, task, 1)

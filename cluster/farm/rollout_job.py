@@ -15,6 +15,7 @@ from cluster.scheduling import Priority
 from cluster.schemas import MAX_TRIALS, Provenance, RolloutRequest, RolloutResult, Timing
 from cluster.store import JobKind, Store, TrialRange
 from cluster.versions import versions
+from engine.board import pips
 from engine.errors import InputError
 from engine.rollout import RESULT_VERSION
 from workers.rollout import rollout_workers
@@ -74,6 +75,7 @@ class RolloutJob:
         self._question = steps.question
         self._spec = rollout_workers(desk.nets(net))
         self.series = tuple(candidate.series for candidate in steps.question.candidates)
+        self.likeness = _likeness(steps.question)
 
     @property
     def finished(self) -> bool:
@@ -164,6 +166,14 @@ def _plan(request: RolloutRequest, net: str, desk: Desk) -> RolloutQuestion:
             # Only now that the question makes sense: the first time they must be built.
             question = planner.plan(request, desk.evaluator(net, request.bearoff_checkers))
         return question
+
+
+def _likeness(question: RolloutQuestion) -> str:
+    """What a trial's time depends on most: how plays are chosen, and how long games are (pips, in steps of two)."""
+    settings = question.settings
+    length = sum(pips(question.position.board)).bit_length()
+    cube = settings.cube is not None
+    return f"trials {question.net} {settings.level} {settings.truncate} {settings.variance_reduction} {cube} {length}"
 
 
 def _report(

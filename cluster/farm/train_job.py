@@ -148,6 +148,7 @@ class TrainJob:
     """See `JobRun`; its unit is a shard. The learner works in a thread of its own, its kernels beside Python."""
 
     minutes: float | None = None
+    likeness = ""
 
     def __init__(self, recipe: SelfPlayRecipe, folder: Path, key: str) -> None:
         self.series: tuple[str, ...] = ()
