@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cluster.cli.means import executor_starter, open_the_store
 from cluster.cli.options import (
     BearoffCheckersOption,
     EfficiencyOption,
@@ -22,12 +23,11 @@ from cluster.cli.options import (
     WorkersOption,
     check_workers,
     chosen_nets,
-    make_executor,
-    print_json,
+    tell,
 )
 
 if TYPE_CHECKING:
-    from cluster.executor import Executor
+    pass
 
 log = logging.getLogger(__name__)
 NO_BOOK = "none"
@@ -99,7 +99,6 @@ def analyse(
     from cluster.cli import remote
     from cluster.cli.render import open_databases_live
     from cluster.cli.render_analysis import AnalysisProgress, show_analysis
-    from cluster.redis_store import open_store
     from cluster.settings import load_settings
     from cluster.tracking import track_analysis
     from engine.analysis.language import Language
@@ -129,21 +128,11 @@ def analyse(
         if on_farm:
             with AnalysisProgress() as live:
                 report = remote.analyse(request, net, live.told())
-            if json:
-                print_json(report)
-            else:
-                show_analysis(report)
+            tell(report, json, show_analysis)
             return
-        store = stack.enter_context(open_store(settings))
+        store = open_the_store(stack)
         open_databases_live(bearoff_checkers)  # the first time they must be built: here, not by every worker
-        started: list[Executor] = []
-
-        def start_executor() -> Executor:
-            if not started:
-                started.append(make_executor(executor, workers, settings.ray_address))
-                stack.callback(started[0].close)
-            return started[0]
-
+        start_executor = executor_starter(stack, executor, workers)
         tracked = track_analysis(settings, request)
         try:
             with AnalysisProgress() as live:
@@ -151,10 +140,7 @@ def analyse(
         except BaseException:
             tracked.failed()
             raise
-        if json:
-            print_json(report)
-        else:
-            show_analysis(report)
+        tell(report, json, show_analysis)
         tracked.finished(report)
 
 
@@ -173,7 +159,4 @@ def similar(
     from engine.ids import parse_position
 
     report = find_similar(parse_position(position), archive, most, least)
-    if json:
-        print_json(report)
-    else:
-        show_similar(report)
+    tell(report, json, show_similar)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cluster.cli.options import JsonOption, NetOption, chosen_nets, print_json
+from cluster.cli.options import JsonOption, NetOption, chosen_nets, print_json, tell
 
 if TYPE_CHECKING:
     from cluster.bench.schemas import BenchReport
@@ -101,10 +101,7 @@ def bench(
     chosen = load_positions(positions)
     run = BenchRun(options, chosen_nets(net), load_filter(DEFAULT_FILTER), chosen)
     report = run.run(lambda name: print(f"measuring {name} ...", file=sys.stderr, flush=True))
-    if json:
-        print_json(report)
-    else:
-        _show(report)
+    tell(report, json, _show)
 
 
 def _bench_farm(blocks: int, json: bool) -> None:

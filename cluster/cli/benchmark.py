@@ -18,7 +18,7 @@ from cluster.cli.options import (
     NetOption,
     chosen_nets,
     data_folder,
-    print_json,
+    tell,
 )
 from training.suite.figures import Part
 
@@ -79,10 +79,7 @@ def benchmark_file(
         checker=checker_benchmark(score),
         seconds=time.perf_counter() - started,
     )
-    if json:
-        print_json(report)
-    else:
-        show_benchmark(report)
+    tell(report, json, show_benchmark)
 
 
 @app.command("suite")
@@ -132,10 +129,7 @@ def benchmark_suite(
     with SuiteProgress() as progress:
         result = run_suite(contestant, files, options, progress.update)
     report = suite_report(result, nets.digest, move_filter.name, efficiency, time.perf_counter() - started)
-    if json:
-        print_json(report)
-    else:
-        show_suite(report)
+    tell(report, json, show_suite)
 
 
 def _levels(text: str | None) -> tuple[int, ...] | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cluster.cli.means import executor_starter, open_the_store
 from cluster.cli.options import (
     DATA_VARIABLE,
     ExecutorName,
@@ -20,8 +21,8 @@ from cluster.cli.options import (
     check_workers,
     chosen_nets,
     data_folder,
-    make_executor,
     print_json,
+    tell,
 )
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def build(
     path = out or built_path(loaded.name)
     if remote.farm_is_named() and executor is not ExecutorName.INLINE:
         report = remote.build_book(loaded, net, path)
-        print_json(report) if json else render_book.show_build(report)
+        tell(report, json, render_book.show_build)
         return
     nets = chosen_nets(net, loaded.rules)
     identity = identity_of(loaded, nets)
@@ -91,10 +92,7 @@ def build(
         simulator = _simulator(book, nets, store, executor_starter(stack, executor, workers))
         with render_book.BuildLine(budget.trials) as live:
             report = Builder(loaded, book, simulator, budget).run(live.update)
-    if json:
-        print_json(report)
-    else:
-        render_book.show_build(report)
+    tell(report, json, render_book.show_build)
 
 
 @app.command("list")
@@ -110,10 +108,7 @@ def list_books(json: JsonOption = False) -> None:
         with open_book(path) as book:
             infos.append(book.info())
     report = BookListReport(books=tuple(infos))
-    if json:
-        print_json(report)
-    else:
-        render_book.show_list(report)
+    tell(report, json, render_book.show_list)
 
 
 @app.command("show")
@@ -199,10 +194,7 @@ def verify(
 
         with render_book.verifying(len(entries)) as progress:
             report = check(opened, entries, simulator, progress)
-    if json:
-        print_json(report)
-    else:
-        render_book.show_verification(report)
+    tell(report, json, render_book.show_verification)
     if not report.ok:
         raise typer.Exit(1)
 
@@ -223,10 +215,7 @@ def merge(
         others = [stack.enter_context(find_book(source)) for source in sources]
         book = stack.enter_context(open_or_create(target, others[0].identity, target.stem))
         report = take_over(book, others)
-    if json:
-        print_json(report)
-    else:
-        render_book.show_merge(report)
+    tell(report, json, render_book.show_merge)
 
 
 @app.command("diff")
@@ -246,10 +235,7 @@ def diff(
 
     with find_book(a) as book:
         report = compare(book, b, everything)
-    if json:
-        print_json(report)
-    else:
-        render_book.show_diff(report)
+    tell(report, json, render_book.show_diff)
 
 
 @app.command("compare")
@@ -309,10 +295,7 @@ def quiz(
     with find_book(book, rules) as opened:
         questions = pick(opened, count, chosen, depth)
         report = put(opened, questions, render_book.Asker(opened, len(questions)), render_book.tell_answer)
-    if json:
-        print_json(report)
-    else:
-        render_book.show_quiz(report)
+    tell(report, json, render_book.show_quiz)
 
 
 @app.command("export")
@@ -336,29 +319,6 @@ def export(
         raise InputError("format", form, f"one of {', '.join(names)}")
     with find_book(book, rules) as opened:
         render_book.show_export(write(opened, ExportFormat(form), out))
-
-
-def open_the_store(stack: ExitStack) -> Store:
-    """The store of the settings, closed with the stack."""
-    from cluster.redis_store import open_store
-    from cluster.settings import load_settings
-
-    return stack.enter_context(open_store(load_settings()))
-
-
-def executor_starter(stack: ExitStack, name: ExecutorName, workers: int | None) -> Callable[[], Executor]:
-    """One executor, started when it is first asked for, closed with the stack."""
-    made: list[Executor] = []
-
-    def start() -> Executor:
-        if not made:
-            from cluster.settings import load_settings
-
-            made.append(make_executor(name, workers, load_settings().ray_address))
-            stack.callback(made[0].close)
-        return made[0]
-
-    return start
 
 
 def _simulator(book: Book, nets: Nets, store: Store, executor_for: Callable[[], Executor]) -> Simulator:

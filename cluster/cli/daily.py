@@ -53,7 +53,7 @@ def daily(
     import datetime
 
     from cluster.book.simulation import Farm
-    from cluster.cli.book import executor_starter, open_the_store
+    from cluster.cli.means import executor_starter, open_the_store
     from cluster.daily.games import DailyQuestion, days
     from cluster.daily.publish import DailyFormat
     from cluster.daily.schemas import DailyReport, ProblemKind

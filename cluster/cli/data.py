@@ -21,6 +21,7 @@ from cluster.cli.options import (
     RulesOption,
     chosen_nets,
     print_json,
+    tell,
     warn_about_match,
 )
 
@@ -132,9 +133,6 @@ def doctor(json: JsonOption = False) -> None:
     from cluster.doctor import examine
 
     report = examine()
-    if json:
-        print_json(report)
-    else:
-        render.show_doctor(report)
+    tell(report, json, render.show_doctor)
     if not report.ok:
         raise typer.Exit(4)

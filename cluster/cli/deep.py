@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cluster.cli.means import executor_starter, open_the_store
 from cluster.cli.options import (
     BearoffCheckersOption,
     EfficiencyOption,
@@ -21,13 +22,13 @@ from cluster.cli.options import (
     WorkersOption,
     check_workers,
     chosen_nets,
-    make_executor,
     print_json,
+    tell,
     warn_about_match,
 )
 
 if TYPE_CHECKING:
-    from cluster.executor import Executor
+    pass
 
 
 def deep(
@@ -71,7 +72,6 @@ def deep(
     from cluster.deep.planner import plan
     from cluster.deep.run import DeepRun
     from cluster.deep.schemas import DeepRequest
-    from cluster.redis_store import open_store
     from cluster.schemas import parse_request
     from cluster.settings import load_settings
     from cluster.tracking import track_deep
@@ -115,18 +115,10 @@ def deep(
         question = plan(request, evaluator_for)
         if question.cube is None:
             warn_about_match(question.position.match.length)
-        store = stack.enter_context(open_store(settings))
+        store = open_the_store(stack)
         if not json:
             render.show_board(question.position)
-        made: list[Executor] = []
-
-        def executor_for() -> Executor:
-            # One for both halves.
-            if not made:
-                made.append(make_executor(executor, workers, settings.ray_address))
-                stack.callback(made[0].close)
-            return made[0]
-
+        executor_for = executor_starter(stack, executor, workers)
         tracked = track_deep(settings, question)
         try:
             with DeepDisplay(question) as live:
@@ -134,8 +126,5 @@ def deep(
         except BaseException:
             tracked.failed()
             raise
-        if json:
-            print_json(report)
-        else:
-            show_deep(report)
+        tell(report, json, show_deep)
         tracked.finished(report)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cluster.cli.options import JsonOption, print_json
+from cluster.cli.options import JsonOption, print_json, tell
 
 if TYPE_CHECKING:
     from cluster.client import Client
@@ -124,10 +124,7 @@ def status(json: JsonOption = False) -> None:
 
     with farm() as connection:
         found = connection.status()
-    if json:
-        print_json(found)
-    else:
-        show_status(found)
+    tell(found, json, show_status)
 
 
 def _shown(view: JobView, json: bool) -> None:

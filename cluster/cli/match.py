@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cluster.cli.means import make_executor
 from cluster.cli.options import (
     ExecutorName,
     ExecutorOption,
@@ -15,8 +16,7 @@ from cluster.cli.options import (
     RulesOption,
     WorkersOption,
     check_workers,
-    make_executor,
-    print_json,
+    tell,
     warn_about_rules,
 )
 
@@ -107,10 +107,7 @@ def match(
     a = named(net_a, rules)
     question = plan_match(request, a, named(net_b, rules) if net_b is not None else _rival())
     report = play(question, load_settings(), executor, workers)
-    if json:
-        print_json(report)
-    else:
-        show_match(report)
+    tell(report, json, show_match)
 
 
 def named(text: str, rules: str | None = None) -> NamedNets:
@@ -134,7 +131,7 @@ def play(question: MatchQuestion, settings: Settings, executor: ExecutorName, wo
     with open_store(settings) as store:
         if question.settings.uses_bearoff:
             open_databases_live()  # the first time they must be built: here, not by every worker
-        start = partial(make_executor, executor, workers, settings.ray_address)
+        start = partial(make_executor, executor, workers)
         return play_recorded(question, settings, store, start, MatchProgressLine(question))
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cluster.cli.options import JsonOption, LevelOption, NetOption, RulesOption, chosen_nets, print_json
+from cluster.cli.options import JsonOption, LevelOption, NetOption, RulesOption, chosen_nets, tell
 
 SHOWN_POINTS = 15
 
@@ -57,18 +57,12 @@ def met(
             given = "cube" if cube is not None else "Crawford"
             raise InputError(given, cube if cube is not None else crawford, "a score beside it (--away A B)")
         shown = table_report(table, SHOWN_POINTS if length is None else length)
-        if json:
-            print_json(shown)
-        else:
-            render_met.show_table(shown)
+        tell(shown, json, render_met.show_table)
         return
     if length is not None:
         raise InputError("length", length, "no score beside it: it says how much of the table is shown")
     report = score_report(table, match_at(table, away, 1 if cube is None else cube, crawford))
-    if json:
-        print_json(report)
-    else:
-        render_met.show_score(report)
+    tell(report, json, render_met.show_score)
 
 
 @app.command("compute")
@@ -97,7 +91,4 @@ def compute(
     nets = chosen_nets(net, rules)
     with render_met.computing() as progress:
         report = compute_table(file, nets, open_databases_live, settings, trials, length, progress)
-    if json:
-        print_json(report)
-    else:
-        render_met.show_computed(report)
+    tell(report, json, render_met.show_computed)

@@ -16,7 +16,7 @@ from cluster.cli.options import (
     LevelOption,
     WorkersOption,
     check_workers,
-    print_json,
+    tell,
 )
 
 if TYPE_CHECKING:
@@ -52,10 +52,7 @@ def list_nets(
     from cluster.nets import net_row, open_registry
 
     report = NetsReport(nets=tuple(net_row(net) for net in open_registry().nets(name)))
-    if json:
-        print_json(report)
-    else:
-        show_nets(report)
+    tell(report, json, show_nets)
 
 
 @nets.command("show")
@@ -82,10 +79,7 @@ def show(net: OneNet, json: JsonOption = False) -> None:
         quantisation_largest=loss.largest,
         registered=tuple(net_row(entry) for entry in entries if entry.digest == found.digest),
     )
-    if json:
-        print_json(report)
-    else:
-        show_net(report)
+    tell(report, json, show_net)
 
 
 @nets.command("split")
@@ -138,10 +132,7 @@ def _write(files: dict[Path, Net], json: bool) -> None:
             for path, net in files.items()
         )
     )
-    if json:
-        print_json(report)
-    else:
-        show_files(report)
+    tell(report, json, show_files)
 
 
 @nets.command("register")
@@ -168,10 +159,7 @@ def register(
         _score(registry, entry, benchmark, decisions, level, filter)
     entry = registry.find(f"{entry.name}@{entry.version}")
     report = NetsReport(nets=(net_row(entry),))
-    if json:
-        print_json(report)
-    else:
-        show_nets(report)
+    tell(report, json, show_nets)
 
 
 @nets.command("compare")
@@ -206,10 +194,7 @@ def compare(
         benchmark=compare_on(benchmark, decisions, a.nets, b.nets, level, filter) if benchmark else None,
         match=play(question, load_settings(), executor, workers) if question else None,
     )
-    if json:
-        print_json(report)
-    else:
-        show_comparison(report)
+    tell(report, json, show_comparison)
 
 
 @nets.command("promote")
@@ -272,10 +257,7 @@ def promote(
         match=played,
         benchmark=paired,
     )
-    if json:
-        print_json(report)
-    else:
-        show_promotion(report)
+    tell(report, json, show_promotion)
     if not decision.promoted:
         raise typer.Exit(REFUSED)
 

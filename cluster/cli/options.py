@@ -6,18 +6,20 @@ import enum
 import logging
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 if TYPE_CHECKING:
-    from cluster.executor import Executor
     from cluster.schemas import Model
     from engine.evaluator import Nets
     from engine.weights import Net
 
 log = logging.getLogger(__name__)
+
+M = TypeVar("M", bound="Model")
 
 DATA_VARIABLE = "GAMMONFARM_DATA"
 """Names the folder of public reference data."""
@@ -94,15 +96,12 @@ def check_workers(workers: int | None) -> None:
         raise InputError("workers", workers, "a whole number of at least 1")
 
 
-def make_executor(name: ExecutorName, workers: int | None, address: str | None) -> Executor:
-    """The executor of this name; imports Ray only where it is wanted."""
-    if name is ExecutorName.INLINE:
-        from cluster.executor import InlineExecutor
-
-        return InlineExecutor()
-    from cluster.ray_executor import RayExecutor
-
-    return RayExecutor(workers, address)
+def tell(report: M, json: bool, show: Callable[[M], None]) -> None:
+    """What a command found: as its document, or as `show` says it."""
+    if json:
+        print_json(report)
+    else:
+        show(report)
 
 
 def print_json(model: Model) -> None:

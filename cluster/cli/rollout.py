@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cluster.cli.means import executor_starter, open_the_store
 from cluster.cli.options import (
     BearoffCheckersOption,
     EfficiencyOption,
@@ -22,13 +23,13 @@ from cluster.cli.options import (
     check_workers,
     chosen_nets,
     is_given,
-    make_executor,
     print_json,
+    tell,
     warn_about_match,
 )
 
 if TYPE_CHECKING:
-    from cluster.executor import Executor
+    pass
 
 
 def rollout(
@@ -99,7 +100,6 @@ def rollout(
     from cluster.coordinator import RolloutRun
     from cluster.planner import plan
     from cluster.presets import load_preset
-    from cluster.redis_store import open_store
     from cluster.schemas import RolloutRequest, parse_request
     from cluster.settings import load_settings
     from cluster.tracking import track_rollout
@@ -148,18 +148,13 @@ def rollout(
     if question.settings.cube is None:
         warn_about_match(question.position.match.length)
     with ExitStack() as stack:
-        store = stack.enter_context(open_store(settings))
+        store = open_the_store(stack)
         if question.settings.uses_bearoff:
             # Only now that the question makes sense and the store is there: the first time they must be built.
             question = plan(request, Evaluator(chosen, render.open_databases_live(bearoff_checkers).arrays))
         if not json:
             render.show_board(question.position)
-
-        def start_executor() -> Executor:
-            made = make_executor(executor, workers, settings.ray_address)
-            stack.callback(made.close)
-            return made
-
+        start_executor = executor_starter(stack, executor, workers)
         tracked = track_rollout(settings, request, question)
         try:
             with render.RolloutProgress(question) as live:
@@ -167,8 +162,5 @@ def rollout(
         except BaseException:
             tracked.failed()
             raise
-        if json:
-            print_json(report)
-        else:
-            render.show_rollout(report)
+        tell(report, json, render.show_rollout)
         tracked.finished(report)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cluster.cli.means import make_executor
 from cluster.cli.options import (
     ExecutorName,
     JsonOption,
     WorkersOption,
     check_workers,
-    make_executor,
     print_json,
     warn_about_rules,
 )
@@ -212,7 +212,7 @@ def _match_gate(asked: _Asked, where: _Where, settings: Settings) -> MatchGate |
     from cluster.match_gate import match_gate
 
     name = ExecutorName.INLINE if where.inline else ExecutorName.RAY
-    return match_gate(asked.gate_games, settings, lambda: make_executor(name, where.workers, settings.ray_address))
+    return match_gate(asked.gate_games, settings, lambda: make_executor(name, where.workers))
 
 
 def _producer(where: _Where, address: str | None) -> Producer:

@@ -18,12 +18,12 @@ from pydantic import Field
 
 from cluster.farm.desk import Desk, shipped_name
 from cluster.farm.kinds import Cost, Piece, Size
+from cluster.farm.one_task import where_from
 from cluster.ledger import Block
 from cluster.planner import content_key
 from cluster.scheduling import Priority
 from cluster.schemas import Model
 from cluster.store import JobKind, Store, TrialRange
-from cluster.versions import versions
 from engine.errors import GammonfarmError, InputError
 from engine.evaluator import Nets
 from engine.home import data_home
@@ -94,7 +94,7 @@ class TrainKind:
 
     def old_report(self, key: str, net: str, result: bytes, job: str) -> dict[str, Any]:
         """See `Kind`."""
-        return _report(key, TrainResult.model_validate_json(result).net, job, 0.0)
+        return where_from(key, TrainResult.model_validate_json(result).net, job, 0.0)
 
 
 class FarmProducer:
@@ -234,7 +234,7 @@ class TrainJob:
 
     def report(self, cost: Cost) -> dict[str, Any]:
         """See `JobRun`."""
-        return _report(self._key, self._result.net if self._result else "", cost.job, cost.seconds)
+        return where_from(self._key, self._result.net if self._result else "", cost.job, cost.seconds)
 
     def close(self) -> None:
         """See `JobRun`."""
@@ -251,8 +251,3 @@ def _recipe(request: TrainRequest) -> SelfPlayRecipe:
     if request.generations is not None:
         recipe = recipe.with_generations(request.generations)
     return recipe.model_copy(update=request.model_dump(exclude={"recipe", "generations"}, exclude_none=True))
-
-
-def _report(key: str, net: str, job: str, seconds: float) -> dict[str, Any]:
-    provenance = {"key": key, "net": net, "job": job, "executor": "farm", "versions": versions()}
-    return {"provenance": provenance, "timing": {"seconds": seconds}}
