@@ -23,6 +23,7 @@ from cluster.ledger import (
 from cluster.store import JobRecord, JobState, MemoryStore
 
 _FEED = 20_000
+_FEW = 1_000
 _STATUS_SECONDS = 60.0
 
 
@@ -30,8 +31,8 @@ class MemoryLedger(LedgerSteps, MemoryStore):
     """See `Ledger`; safe to use from several threads.
 
     Args:
-        forget: keep no blocks, no results, and jobs only while they are open: as if all that were on a server, so that
-            the memory of a simulation is that of the coordinator.
+        forget: keep no blocks, no results, jobs only while they are open and few events: as if all that were on a
+            server, so that the memory of a simulation is that of the coordinator.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, *, forget: bool = False) -> None:
@@ -45,6 +46,7 @@ class MemoryLedger(LedgerSteps, MemoryStore):
         self._events: dict[str, list[Event]] = {}
         self._feed: list[Event] = []
         self._feed_start = 0
+        self._feed_kept = _FEW if forget else _FEED
         self._leases: dict[str, tuple[str, float]] = {}
         self._status: tuple[bytes, float] | None = None
         self._batches: dict[str, list[str]] = {}
@@ -151,9 +153,9 @@ class MemoryLedger(LedgerSteps, MemoryStore):
         event = Event(job_id, job.events + 1, kind, now, data)
         self._events.setdefault(job_id, []).append(event)
         self._feed.append(event)
-        if len(self._feed) > 2 * _FEED:
-            self._feed_start += len(self._feed) - _FEED
-            del self._feed[:-_FEED]
+        if len(self._feed) > 2 * self._feed_kept:
+            self._feed_start += len(self._feed) - self._feed_kept
+            del self._feed[: -self._feed_kept]
         self._changed.notify_all()
 
     def events(self, job_id: str, after: int = 0, limit: int = 1000) -> list[Event]:
