@@ -244,7 +244,7 @@ class Farm:
         for other in self._sharing.leave(job):
             self._queue.wait(other, False)
         if active.under_way:
-            self.crew.free(job)
+            self.crew.free(job, self._clock())
 
     def _dispatch(self, now: float) -> bool:
         moved, begun = False, 0
