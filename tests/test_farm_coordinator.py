@@ -199,6 +199,22 @@ def test_a_match_is_analysed_on_the_farm_as_by_the_command(databases: Bearoff, t
         stage.submit(kind="analyse", text=RECORD, policy="/etc/passwd")
 
 
+def test_a_match_that_takes_minutes_does_not_count_as_hung(databases: Bearoff) -> None:
+    stage = Stage(pool=ToyPool(1))
+    wait, stage.pool.wait = stage.pool.wait, lambda seconds: []
+    stage.step()
+    (worker,) = stage.farm.crew.roster.workers.values()
+    worker.done = 10  # nothing is compiled any more
+    games = "".join(RECORD.partition("\n\n")[2].replace("Game 1", f"Game {number}") for number in range(1, 31))
+    job = stage.submit(kind="analyse", text=f"0 point match\n\n{games}", policy="quick")
+    for _ in range(8):
+        stage.step(seconds=100.0)
+    assert stage.pool.deaths == 0
+    stage.pool.wait = wait
+    stage.finish()
+    assert stage.state(job) is JobState.DONE
+
+
 MATCH = "XGID=-BBB" + "-" * 18 + "bbb-:0:0:1:{dice}:1:2:0:5:10"
 CUBEFUL: list[dict[str, Any]] = [
     {"position": BEAR_OFF.replace(":21:", ":00:"), "plays": (), "trials": 72},  # no double and double/take

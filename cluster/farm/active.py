@@ -59,7 +59,7 @@ class ActiveJob:
 
     def assignment(self, piece: Piece) -> Assignment:
         """The piece on its way."""
-        made = Assignment(self.record.id, piece.task, self.speed.seconds(piece.units))
+        made = Assignment(self.record.id, piece.task, self.speed.seconds(piece.units), piece.patience)
         self.under_way[id(made)] = (made, piece)
         return made
 

@@ -43,6 +43,8 @@ from workers.spec import Weights, WorkerSpec
 
 MOST_LETTERS = 1_000_000
 """Of a record in a request; the API bounds bodies too."""
+_PATIENCE = 30.0
+"""Seconds that a turn may take where everything is searched deeply and rolled out."""
 _Name = Annotated[str, Field(min_length=1, max_length=40)]
 _Content = Annotated[str, Field(min_length=1, max_length=MOST_LETTERS)]
 
@@ -111,11 +113,12 @@ class AnalyseKind:
 
     def begin(self, request: AnalyseRequest, net: str, desk: Desk, store: Store) -> OneTaskJob:
         """See `Kind`."""
-        nets, key = desk.nets(net), self.key(request, net, desk)
+        nets, key, content = desk.nets(net), self.key(request, net, desk), _content(request)
         return OneTaskJob(
             WorkerSpec(build_analyse_worker, weights_of(nets), nets.digest),
-            AnalyseTask(_content(request), request.model_copy(update={"text": None, "base64": None})),
+            AnalyseTask(content, request.model_copy(update={"text": None, "base64": None})),
             lambda cost: where_from(key, nets.main.digest, cost.job, cost.seconds),
+            patience=_PATIENCE * read_record(content).turns,
         )
 
     def extended(self, request: AnalyseRequest, changes: Mapping[str, Any]) -> AnalyseRequest:
