@@ -46,9 +46,10 @@ _LOOK_SECONDS = 1.0
 # KEYS: question, result, order, index, open, feed
 # ARGV: key, now, kind, request, client, priority, prefixes of jobs, events and askers, seconds to keep, length of feed
 _SUBMIT = """#!lua
-local latest = redis.call('HGET', KEYS[1], 'job')
+-- Where the question was forgotten before its first job, which ended later, that job still counts.
+local latest = redis.call('HGET', KEYS[1], 'job') or ARGV[1]
 redis.call('EXPIRE', KEYS[1], ARGV[10])
-if latest then
+if redis.call('EXISTS', ARGV[7] .. latest) == 1 then
   local state = redis.call('HGET', ARGV[7] .. latest, 'state')
   if state == 'queued' or state == 'running' or (state == 'done' and redis.call('EXISTS', KEYS[2]) == 1) then
     redis.call('SADD', ARGV[9] .. latest, ARGV[5])
@@ -56,9 +57,12 @@ if latest then
     return {latest, 0, redis.call('HGETALL', ARGV[7] .. latest)}
   end
 end
-local number = redis.call('HINCRBY', KEYS[1], 'number', 1)
-local id = ARGV[1]
-if number > 1 then id = id .. '-' .. number end
+local id
+repeat
+  local number = redis.call('HINCRBY', KEYS[1], 'number', 1)
+  id = ARGV[1]
+  if number > 1 then id = id .. '-' .. number end
+until redis.call('EXISTS', ARGV[7] .. id, ARGV[8] .. id) == 0
 redis.call('HSET', KEYS[1], 'job', id)
 redis.call('EXPIRE', KEYS[1], ARGV[10])
 redis.call('SADD', ARGV[9] .. id, ARGV[5])

@@ -126,6 +126,31 @@ def test_jobs_that_are_forgotten_leave_the_list(server_url: str) -> None:
     ledger.close()
 
 
+@pytest.mark.parametrize("end", [None, JobState.DONE, JobState.CANCELLED])
+def test_a_question_that_was_forgotten_before_its_job_harms_neither(server_url: str, end: JobState | None) -> None:
+    """It is kept from the last submission on, the job from its end on: for as long as the job took only one is there."""
+    ledger = RedisLedger(server_url)
+    with redis.Redis.from_url(server_url) as client:
+        client.flushall()
+        job = submit(ledger, 1)
+        ledger.start(job, 10, 2.0)
+        for done in range(3):
+            ledger.note(job, done, 10, {}, 3.0)
+        if end is JobState.DONE:
+            ledger.put_result("00000001", b"answer")
+        if end is not None:
+            ledger.finish(job, end, 4.0)
+        client.delete("gammonfarm:1:question:00000001")
+    for _ in range(2):
+        (found,) = ledger.submit([question(1)], 5.0)
+    assert (found.job == job) == (end is not JobState.CANCELLED)
+    assert ledger.start(found.job, 10, 6.0) == (end is JobState.CANCELLED)
+    kinds = [event.kind for event in ledger.events(job)]
+    assert kinds[:3] == [EventKind.QUEUED, EventKind.STARTED, EventKind.PROGRESS]
+    assert len(kinds) == 5 + (end is not None)
+    ledger.close()
+
+
 def test_an_embedded_server_that_is_killed_is_started_again_with_all_that_was_written(tmp_path: Path) -> None:
     with open_ledger(Settings(home=tmp_path)) as ledger:
         job = submit(ledger, 1)
