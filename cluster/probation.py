@@ -1,8 +1,8 @@
 """Machines on which workers fail are left alone for a while. Pure: time is an argument.
 
 Without it, a machine with broken memory or another gammonfarm would get a new worker the moment its last one was sent
-away, for ever. The pause doubles with each failure, and a machine that behaves for long enough starts anew. All workers that fail
-before the pause is over are one failure: each core of a machine has one, and what is wrong is wrong for all of them.
+away, for ever. The pause doubles with each failure, and a machine that behaves for long enough starts anew. All workers
+that fail before the pause is over are one failure: each core has a worker, and what is wrong is wrong for all of them.
 """
 
 from __future__ import annotations

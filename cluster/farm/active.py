@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cluster.farm.kinds import Cost, JobRun, Piece
-from cluster.ledger import Completion
+from cluster.ledger import Change, Completion, noted
 from cluster.roster import Assignment
 from cluster.scheduling import Arrival, Speed
 from cluster.store import JobRecord, TrialRange
@@ -51,6 +51,11 @@ class ActiveJob:
                 return None
             self.ready.extend(self.run.pieces(self.speed.block(max(left, 1), workers, brisk=brisk), under_way))
         return self.ready.popleft() if self.ready else None
+
+    @property
+    def spent(self) -> bool:
+        """Whether all of it is handed out, for good."""
+        return not self.ready and self.run.left <= 0
 
     @property
     def restless(self) -> bool:
@@ -117,6 +122,14 @@ class ActiveJob:
         if eta is not None:
             said["eta"] = round(eta, 1)
         return said
+
+    def news(self, now: float, wall: float) -> Change | None:
+        """What its watchers have not heard of yet, if anything."""
+        done = self.run.done
+        if done == self.noted_done:
+            return None
+        said, self.noted_done = self.progress(now), done
+        return noted(self.record.id, done, self.run.total, said, wall)
 
     def spec_of(self, assignment: Assignment) -> WorkerSpec[Any, Any]:
         """How the worker of one of its tasks is made."""

@@ -94,6 +94,7 @@ class Crew:
             return False
         if ask_again:
             self.roster.suspect(outcome.worker)
+        log.debug("block done in %.2f s", outcome.seconds, extra=names_of(outcome.assignment, outcome.worker))
         return True
 
     def free(self, job: str, now: float) -> None:

@@ -73,7 +73,7 @@ class JobRun(Protocol):
 
     @property
     def left(self) -> int:
-        """Units that nobody was asked for."""
+        """Units that nobody was asked for; 0 only once there will be none any more."""
 
     def pieces(self, units: int, under_way: Mapping[str, Sequence[TrialRange]]) -> list[Piece]:
         """The next tasks, of about so many units together; [] when there is nothing to hand out now.

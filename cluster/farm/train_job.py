@@ -202,8 +202,8 @@ class TrainJob:
 
     @property
     def left(self) -> int:
-        """See `JobRun`."""
-        return self._producer.waiting()
+        """See `JobRun`: while the learner fits it has nothing to hand out, but will have."""
+        return max(self._producer.waiting(), int(self._result is None))
 
     def pieces(self, units: int, under_way: Mapping[str, Sequence[TrialRange]]) -> list[Piece]:
         """See `JobRun`."""

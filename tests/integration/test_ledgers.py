@@ -128,7 +128,7 @@ def test_jobs_that_are_forgotten_leave_the_list(server_url: str) -> None:
 
 @pytest.mark.parametrize("end", [None, JobState.DONE, JobState.CANCELLED])
 def test_a_question_that_was_forgotten_before_its_job_harms_neither(server_url: str, end: JobState | None) -> None:
-    """It is kept from the last submission on, the job from its end on: for as long as the job took only one is there."""
+    """It is kept from its last submission on, the job from its end on: for a while only one of them is there."""
     ledger = RedisLedger(server_url)
     with redis.Redis.from_url(server_url) as client:
         client.flushall()
