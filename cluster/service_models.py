@@ -39,7 +39,7 @@ class Problem(Model):
     detail: str
     code: str
     """Fit for programs: input, unauthorized, forbidden, not-found, not-ready, gone, too-large, too-many, unavailable,
-    internal; a failed job adds quarantined and infrastructure."""
+    internal; a failed job adds quarantined, infrastructure and deadline, one that was cancelled cancelled."""
     field: str | None = None
     """The field that doesn't fit."""
 

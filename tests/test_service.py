@@ -140,7 +140,9 @@ def test_a_job_can_be_cancelled_once_and_its_question_asked_again(service: Servi
     cancelled = service.client.post(f"/v1/jobs/{job}/cancel").json()
     assert (cancelled["state"], cancelled["message"]) == ("cancelled", "by local")
     assert service.client.post(f"/v1/jobs/{job}/cancel").json() == cancelled
-    problem(service.client.get(f"/v1/jobs/{job}/result"), 409, "not-ready")
+    gone = service.client.get(f"/v1/jobs/{job}/result")
+    problem(gone, 409, "cancelled")
+    assert "retry-after" not in gone.headers  # it will never be there
     assert service.submit()["job"]["id"] == f"{job}-2"
 
 
@@ -172,6 +174,18 @@ def test_jobs_are_listed_by_page(service: Service) -> None:
     assert second["before"] is None
     assert service.client.get("/v1/jobs", params={"state": "done"}).json()["jobs"] == []
     assert len(service.client.get("/v1/jobs", params={"kind": "rollout", "client": "local"}).json()["jobs"]) == 5
+
+
+def test_long_questions_are_not_kept_in_memory(service: Service) -> None:
+    match = "1 point match\n\n Game 1\n A : 0     B : 0\n  1) 31: 8/5 6/5    42: 8/4 6/4\n"
+    records = [f'; [Event "{number}"]\n{"; " + 100_000 * "x"}\n{match}' for number in range(2)]
+    for record in [*records, records[0]]:
+        answer = service.client.post("/v1/jobs", json={"kind": "analyse", "request": {"text": record}})
+        assert answer.status_code in (200, 201), answer.text
+    assert answer.status_code == 200
+    front = service.app.state.shared.front
+    assert len(front._keys) == 2
+    assert sum(len(key) for key in front._keys) < 100
 
 
 def test_an_evaluation_is_a_job_too(service: Service) -> None:
@@ -520,7 +534,7 @@ def test_the_answers_of_a_batch_are_streamed_as_they_come(service: Service) -> N
         assert stream.headers["content-type"].startswith("application/x-ndjson")
         lines = [json.loads(line) for line in stream.iter_lines() if line]
     assert lines[0]["job"] == cancelled
-    assert lines[0]["problem"]["code"] == "not-ready"
+    assert lines[0]["problem"]["code"] == "cancelled"
     done = {line["job"]: line["answer"] for line in lines[1:]}
     assert set(done) == {item["job"] for item in batch["items"][:3]}
     for answer in done.values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -55,7 +56,8 @@ class Front:
         self, ledger: Ledger, desk: Desk, kinds: Kinds, limits: Limits, wall: Callable[[], float] = time.time
     ) -> None:
         self._ledger, self._desk, self._kinds, self._limits, self._wall = ledger, desk, kinds, limits, wall
-        self._keys: OrderedDict[tuple[str, str], str] = OrderedDict()
+        # By a digest of the question: a whole match is a long one.
+        self._keys: OrderedDict[bytes, str] = OrderedDict()
         self._lock = Lock()
 
     def understand(self, submission: AnySubmission) -> Question:
@@ -71,13 +73,13 @@ class Front:
     def _question(self, kind: Kind, net: str, request: Any, priority: Priority | None) -> Question:
         self._limits.check(kind.size(request))
         digest = self._desk.digest(net)
-        text = (kind.name.value, written(digest, request))
+        asked = hashlib.blake2b(f"{kind.name.value} {written(digest, request)}".encode(), digest_size=16).digest()
         with self._lock:
-            key = self._keys.get(text)
+            key = self._keys.get(asked)
         if key is None:
             key = kind.key(request, digest, self._desk)
             with self._lock:
-                self._keys[text] = key
+                self._keys[asked] = key
                 while len(self._keys) > _KEYS:
                     self._keys.popitem(last=False)
         return Question(kind, digest, request, key, priority or kind.priority)
