@@ -363,6 +363,19 @@ def test_a_token_that_is_taken_out_of_the_file_is_refused_at_once(tmp_path: Path
     assert tokens.required
 
 
+def test_a_slip_in_the_file_of_tokens_shuts_out_nobody_else_while_the_farm_runs(tmp_path: Path) -> None:
+    (anna, anna_line), (ben, ben_line), (eve, eve_line) = (new_token(n, Role.SUBMIT) for n in ("anna", "ben", "eve"))
+    file = tmp_path / "tokens"
+    file.write_text(f"{anna_line}\n{ben_line}\n{eve_line}\n")
+    tokens = Tokens(file)
+    file.write_bytes(f"{anna_line}\n{ben_line[:-7]}\n".encode() + b"\xff\n")
+    assert [tokens.caller(token) is not None for token in (anna, ben, eve)] == [True, False, False]
+    file.write_text(f"{anna_line}\n{ben_line}\n")
+    assert [tokens.caller(token) is not None for token in (anna, ben, eve)] == [True, True, False]
+    with pytest.raises(InputError, match="line 1"):
+        Tokens(text=ben_line[:-7])
+
+
 def test_a_line_that_is_no_token_is_refused_without_being_repeated() -> None:
     with pytest.raises(InputError, match="line 2") as caught:
         Tokens(text="\nanna submit gf_secret")
@@ -416,6 +429,13 @@ def test_a_stream_hears_of_what_the_feed_did_not_tell(service: Service, monkeypa
     assert kinds[-1] == "done"
 
 
+def test_a_stream_whose_reader_has_seen_more_than_there_is_ends_with_the_job(service: Service) -> None:
+    """As after Redis lost its last second."""
+    job = service.submit(trials=360)["job"]["id"]
+    service.work_beside()
+    assert events_of(service.client.get(f"/v1/jobs/{job}/events", params={"after": 1000}).text) == []
+
+
 def test_every_stream_of_a_job_hears_all_of_its_events_in_order() -> None:
     ledger = MemoryLedger()
     submission = Submission(JobKind.ROLLOUT, "k", "{}", "anna", Priority.NORMAL)
@@ -441,6 +461,47 @@ def test_every_stream_of_a_job_hears_all_of_its_events_in_order() -> None:
         return list(found)
 
     assert asyncio.run(listen()) == [list(range(1, 13))] * 50
+
+
+class UnreadableLedger(MemoryLedger):
+    """Has an event in its feed that this version does not know."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failed = 0
+
+    def feed(self, after: str | None, wait: float = 0.0, limit: int = 1000) -> tuple[list[Event], str]:
+        events, mark = super().feed(after, wait, limit)
+        if any(event.job == "bad" for event in events):
+            self.failed += 1
+            raise ValueError("'paused' is not a valid EventKind")
+        return events, mark
+
+
+def test_streams_outlive_an_event_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cluster.service.streams._WAIT", 0.01)
+    ledger = UnreadableLedger()
+
+    def submit(key: str) -> str:
+        return ledger.submit([Submission(JobKind.ROLLOUT, key, "{}", "anna", Priority.NORMAL)], 1.0)[0].job
+
+    async def listen() -> list[EventKind]:
+        hub, job, kinds = Hub(ledger, 100), submit("good"), []
+        hub.start()
+        async for some in job_events(hub, job, 0):
+            kinds += [event.kind for event in some]
+            if kinds == [EventKind.QUEUED]:
+                submit("bad")
+                while not ledger.failed:
+                    await asyncio.sleep(0.01)
+                await asyncio.sleep(0.1)  # it reads on
+                ledger.start(job, 1, 2.0)
+                ledger.finish(job, JobState.DONE, 3.0)
+        hub.close()
+        return kinds
+
+    heard = asyncio.run(asyncio.wait_for(listen(), 10))
+    assert heard == [EventKind.QUEUED, EventKind.STARTED, EventKind.DONE]
 
 
 class SlowLedger(MemoryLedger):
@@ -546,6 +607,30 @@ def test_an_unknown_batch_is_not_found(service: Service) -> None:
 
 
 # --- operations ------------------------------------------------------------------------------------------------------
+
+
+def test_the_health_is_told_while_all_threads_are_busy(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    busy, go_on = threading.Semaphore(0), threading.Event()
+
+    def slow(job: str) -> Any:
+        busy.release()
+        go_on.wait(20)
+
+    monkeypatch.setattr(service.ledger, "get_job", slow)
+    asking = [threading.Thread(target=service.client.get, args=(f"/v1/jobs/{n:08x}",)) for n in range(60)]
+    for thread in asking:
+        thread.start()
+    for _ in range(40):
+        assert busy.acquire(timeout=20)
+    said: list[int] = []
+    health = threading.Thread(target=lambda: said.append(service.client.get("/health").status_code))
+    health.start()
+    health.join(5)
+    told = list(said)
+    go_on.set()
+    for thread in [*asking, health]:
+        thread.join()
+    assert told == [200]
 
 
 def test_readiness_needs_a_coordinator_that_speaks(service: Service) -> None:
