@@ -89,6 +89,20 @@ class JobQuery:
             and (self.before is None or job.created < self.before)
         )
 
+    @property
+    def filters(self) -> bool:
+        """Whether only some jobs fit, so that many may have to be looked at for one."""
+        return (self.state, self.kind, self.client) != (None, None, None)
+
+
+@dataclass(frozen=True)
+class JobsFound:
+    """Jobs that fit a query, and where to go on."""
+
+    jobs: list[JobRecord]
+    before: float | None
+    """All that were created at this time or later have been looked at; None: all jobs have been."""
+
 
 Block = tuple[str, TrialRange, bytes]
 """Series, range, payload."""
@@ -135,8 +149,8 @@ class Ledger(Store, Protocol):
     def get_jobs(self, job_ids: Sequence[str]) -> list[JobRecord | None]:
         """Several jobs at once."""
 
-    def find_jobs(self, query: JobQuery) -> list[JobRecord]:
-        """Jobs that fit, those created last first."""
+    def find_jobs(self, query: JobQuery) -> JobsFound:
+        """Jobs that fit, those created last first. Only so many are looked at: there may be more behind them."""
 
     def start(self, job_id: str, total: int, now: float) -> bool:
         """Mark a queued job running; returns whether it was queued."""

@@ -23,6 +23,7 @@ from cluster.ledger import (
     Event,
     EventKind,
     JobQuery,
+    JobsFound,
     LedgerSteps,
     Submission,
     Submitted,
@@ -40,7 +41,7 @@ log = logging.getLogger(__name__)
 _FEED = 20_000
 _EVENTS = 2_000
 _PAGE = 200
-_MOST_PAGES = 250
+_MOST_PAGES = 50
 _LOOK_SECONDS = 1.0
 
 # KEYS: question, result, order, index, open, feed
@@ -174,21 +175,42 @@ class RedisLedger(LedgerSteps, RedisStore):
 
         return [job_of(fields) for fields in self._call(read)]
 
-    def find_jobs(self, query: JobQuery) -> list[JobRecord]:
+    def find_jobs(self, query: JobQuery) -> JobsFound:
         """See `Ledger`."""
         found: list[JobRecord] = []
-        highest = "+inf" if query.before is None else f"({query.before!r}"
-        for page in range(_MOST_PAGES):
-            ids = self._call(
-                lambda page=page: self._client.zrevrangebyscore(  # type: ignore[misc]
-                    keys.JOB_INDEX.key(), highest, "-inf", start=page * _PAGE, num=_PAGE
+        before = query.before
+        for _ in range(_MOST_PAGES):
+            highest = "+inf" if before is None else f"({before!r}"
+            page = self._call(
+                lambda highest=highest: self._client.zrevrangebyscore(  # type: ignore[misc]
+                    keys.JOB_INDEX.key(), highest, "-inf", start=0, num=_PAGE, withscores=True
                 )
             )
-            jobs = self.get_jobs([job.decode() for job in ids])
+            ids = [job.decode() for job, _ in page]
+            jobs = self.get_jobs(self._fitting(query, ids) if query.filters else ids)
             found.extend(job for job in jobs if job is not None and query.fits(job))
-            if len(ids) < _PAGE or len(found) >= query.limit:
-                break
-        return found[: max(query.limit, 0)]
+            if len(found) >= query.limit:
+                return JobsFound(found[: query.limit], found[query.limit - 1].created)
+            if len(page) < _PAGE:
+                return JobsFound(found, None)
+            before = float(page[-1][1])
+        return JobsFound(found, before)
+
+    def _fitting(self, query: JobQuery, job_ids: Sequence[str]) -> list[str]:
+        """Those that may fit, by three short fields: a whole job can be as long as a match."""
+
+        def read() -> Any:
+            with self._client.pipeline(transaction=False) as pipe:
+                for job_id in job_ids:
+                    pipe.hmget(keys.JOB.key(job_id), "state", "kind", "client")
+                return pipe.execute()
+
+        wanted = [None if one is None else one.encode() for one in (query.state, query.kind, query.client)]
+        return [
+            job_id
+            for job_id, fields in zip(job_ids, self._call(read), strict=True)
+            if all(want in (None, field) for want, field in zip(wanted, fields, strict=True))
+        ]
 
     def leave(self, job_id: str, client: str, now: float) -> int | None:
         """See `Ledger`."""

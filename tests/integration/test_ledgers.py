@@ -122,7 +122,7 @@ def test_jobs_that_are_forgotten_leave_the_list(server_url: str) -> None:
         client.delete(f"gammonfarm:1:job:{jobs[1]}")
         assert ledger.tidy() == 1
         assert client.zcard("gammonfarm:1:jobs") == 2
-    assert [job.id for job in ledger.find_jobs(JobQuery())] == [jobs[2], jobs[0]]
+    assert [job.id for job in ledger.find_jobs(JobQuery()).jobs] == [jobs[2], jobs[0]]
     ledger.close()
 
 
@@ -364,7 +364,7 @@ def test_jobs_are_found_by_what_they_are_the_latest_first(ledger: Ledger) -> Non
     ledger.finish(ids[5], JobState.CANCELLED, 200.0)
 
     def found(**fields: object) -> list[str]:
-        return [job.id for job in ledger.find_jobs(JobQuery(**fields))]  # type: ignore[arg-type]
+        return [job.id for job in ledger.find_jobs(JobQuery(**fields)).jobs]  # type: ignore[arg-type]
 
     assert found() == ids[::-1]
     assert found(client="anna") == [ids[5], ids[3], ids[1]]
@@ -372,6 +372,26 @@ def test_jobs_are_found_by_what_they_are_the_latest_first(ledger: Ledger) -> Non
     assert found(before=103.0) == [ids[2], ids[1], ids[0]]
     assert found(limit=2) == [ids[5], ids[4]]
     assert found(kind=JobKind.TRAIN) == []
+
+
+def test_a_search_that_looks_at_many_jobs_says_where_to_go_on(server_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cluster.redis_ledger._PAGE", 4)
+    monkeypatch.setattr("cluster.redis_ledger._MOST_PAGES", 2)
+    with redis.Redis.from_url(server_url) as client:
+        client.flushall()
+    ledger = RedisLedger(server_url)
+    for i in range(21):
+        submit(ledger, i, now=100.0 + i, client="ben" if i in (1, 2, 13) else "anna")
+    met: list[str] = []
+    before, pages = None, 0
+    while pages == 0 or before is not None:
+        found = ledger.find_jobs(JobQuery(client="ben", before=before))
+        met += [job.id for job in found.jobs]
+        before, pages = found.before, pages + 1
+    assert met == ["0000000d", "00000002", "00000001"]
+    assert pages == 3
+    assert ledger.find_jobs(JobQuery(client="ben", limit=1)).before == 113.0
+    ledger.close()
 
 
 def test_a_duty_has_one_holder_who_can_renew_it_and_give_it_back(ledger: Ledger) -> None:
