@@ -176,13 +176,16 @@ def test_jobs_are_listed_by_page(service: Service) -> None:
     assert len(service.client.get("/v1/jobs", params={"kind": "rollout", "client": "local"}).json()["jobs"]) == 5
 
 
-def test_long_questions_are_not_kept_in_memory(service: Service) -> None:
+def test_long_questions_are_neither_kept_in_memory_nor_told_in_lists(service: Service) -> None:
     match = "1 point match\n\n Game 1\n A : 0     B : 0\n  1) 31: 8/5 6/5    42: 8/4 6/4\n"
     records = [f'; [Event "{number}"]\n{"; " + 100_000 * "x"}\n{match}' for number in range(2)]
     for record in [*records, records[0]]:
         answer = service.client.post("/v1/jobs", json={"kind": "analyse", "request": {"text": record}})
         assert answer.status_code in (200, 201), answer.text
     assert answer.status_code == 200
+    listed = service.client.get("/v1/jobs").json()["jobs"]
+    assert [len(job["request"]["text"]) < 600 for job in listed] == [True, True]
+    assert len(service.client.get(f"/v1/jobs/{listed[0]['id']}").json()["request"]["text"]) > 100_000
     front = service.app.state.shared.front
     assert len(front._keys) == 2
     assert sum(len(key) for key in front._keys) < 100

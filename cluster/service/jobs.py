@@ -148,7 +148,7 @@ def list_jobs(
     if query.filters:
         shared.rates.take(caller.name, _REQUESTS)
     found = shared.ledger.find_jobs(query)
-    return JobPage(jobs=tuple(job_view(job) for job in found.jobs), before=found.before)
+    return JobPage(jobs=tuple(job_view(job, brief=True) for job in found.jobs), before=found.before)
 
 
 def look(job_id: JobId, shared: SharedDependency, caller: CallerDependency) -> JobView:
