@@ -34,6 +34,7 @@ class ActiveJob:
 
     def __post_init__(self) -> None:
         self.arrival = Arrival(self.started)
+        self._aside = Speed()  # of pieces without units
         self.noted = self.started  # of its beginning its watchers know
 
     def next(self, workers: int, under_way: Mapping[str, Sequence[TrialRange]], *, brisk: bool = False) -> Piece | None:
@@ -64,7 +65,9 @@ class ActiveJob:
 
     def assignment(self, piece: Piece) -> Assignment:
         """The piece on its way."""
-        made = Assignment(self.record.id, piece.task, self.speed.seconds(piece.units), piece.patience)
+        # What says nothing about the speed takes its time all the same: it counts, and workers are not had for nothing.
+        expected = self.speed.seconds(piece.units) if piece.units else self._aside.seconds(1)
+        made = Assignment(self.record.id, piece.task, expected, piece.patience)
         self.under_way[id(made)] = (made, piece)
         return made
 
@@ -82,8 +85,8 @@ class ActiveJob:
         self.workers.add(worker)
         self.retries += assignment.kills
         self.seconds += seconds
-        if piece.units:
-            self.speed.measured(piece.units, seconds)
+        speed, units = (self.speed, piece.units) if piece.units else (self._aside, 1)
+        speed.measured(units, seconds)
         self.arrival.served(seconds)
         return piece
 
