@@ -690,6 +690,19 @@ def test_jobs_of_one_task_keep_all_workers_busy_however_few_clients_there_are() 
     assert {stage.state(job) for job in jobs} == {JobState.DONE}
 
 
+def test_trials_that_end_in_the_databases_say_nothing_about_others(databases: Bearoff) -> None:
+    """Those are over four hundred times as soon: guessed by them, first blocks of others would take minutes."""
+    stage = Stage()
+    contact = "XGID=-BBB-" + "a" + "-" * 15 + "bba--:0:0:1:21:0:0:0:0:10"
+
+    def likeness(**fields: Any) -> str:
+        request = RolloutRequest(**{"position": BEAR_OFF, "trials": 36, "candidates": 2} | fields)
+        return KINDS.of("rollout").begin(request, "shipped", stage.desk, stage.ledger).likeness
+
+    assert likeness() == likeness(seed=2, trials=72)
+    assert len({likeness(), likeness(bearoff=False), likeness(position=contact), likeness(level=2)}) == 4
+
+
 def test_a_job_can_be_moved_to_another_class_while_it_waits() -> None:
     stage = Stage()
     for i in range(3):
