@@ -260,6 +260,14 @@ def test_a_job_that_is_too_large_is_refused() -> None:
     service.submit(trials=500)
 
 
+@pytest.mark.parametrize("recipe", ["quick", "td"])
+def test_a_training_without_end_is_refused_and_those_that_are_shipped_are_not(service: Service, recipe: str) -> None:
+    asked = {"kind": "train", "request": {"recipe": recipe}}
+    assert service.client.post("/v1/jobs", json=asked).status_code == 201
+    asked["request"] |= {"generations": 100_000, "games_per_shard": 20_000}  # type: ignore[operator]
+    assert "2,000,000" in problem(service.client.post("/v1/jobs", json=asked), 413, "too-large")["detail"]
+
+
 def test_too_many_requests_are_told_when_to_come_back() -> None:
     service = Service(rate=0.5, burst=3)
     for _ in range(3):
