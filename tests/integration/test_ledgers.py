@@ -165,6 +165,18 @@ def test_an_embedded_server_that_is_killed_is_started_again_with_all_that_was_wr
         assert int((tmp_path / "redis" / "server.pid").read_text()) != before
 
 
+def test_a_server_that_another_command_started_again_is_as_safe_as_before(tmp_path: Path) -> None:
+    with EmbeddedRedis(tmp_path, safe=True) as served:
+        killed = served.pid
+        assert killed is not None
+        os.kill(killed, signal.SIGKILL)
+        with EmbeddedRedis(tmp_path) as command:
+            assert command.pid != killed
+            assert not served.revive()
+            with redis.Redis.from_url(served.url) as client:
+                assert client.config_get("appendfsync") == {"appendfsync": "always"}
+
+
 def test_a_full_disk_is_named_and_the_server_comes_back_when_there_is_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
