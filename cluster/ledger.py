@@ -191,6 +191,9 @@ class Ledger(Store, Protocol):
     def put_blocks(self, blocks: Sequence[Block]) -> None:
         """Remember finished blocks; the first write of each wins."""
 
+    def drop_result(self, key: str) -> None:
+        """Forget a result, so that its question becomes a new job."""
+
     def lease(self, duty: str, owner: str, seconds: float) -> bool:
         """Take or renew a duty; returns whether `owner` has it now. It ends by itself unless renewed."""
 

@@ -185,6 +185,10 @@ class MemoryLedger(LedgerSteps, MemoryStore):
         if not self._forgetful:
             super().put_result(key, payload)
 
+    def drop_result(self, key: str) -> None:
+        """See `Ledger`."""
+        self._results.pop(key, None)
+
     def lease(self, duty: str, owner: str, seconds: float) -> bool:
         """See `Ledger`."""
         with self._changed:

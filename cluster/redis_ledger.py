@@ -280,6 +280,10 @@ class RedisLedger(LedgerSteps, RedisStore):
         if blocks:
             self._call(write)
 
+    def drop_result(self, key: str) -> None:
+        """See `Ledger`."""
+        self._call(lambda: self._client.delete(keys.RESULT.key(key)))
+
     def lease(self, duty: str, owner: str, seconds: float) -> bool:
         """See `Ledger`."""
         return bool(self._call(lambda: self._lease([keys.LEASE.key(duty)], [owner, max(round(seconds * 1000), 1)])))

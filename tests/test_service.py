@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -125,6 +126,24 @@ def test_the_same_question_is_the_same_job_however_it_is_written(service: Servic
     assert not again["created"]
     assert again["job"]["id"] == first["job"]["id"]
     assert service.submit(seed=2)["job"]["id"] != first["job"]["id"]
+
+
+def test_an_answer_of_a_version_with_other_fields_is_made_again_when_it_is_asked_for(service: Service) -> None:
+    job = service.submit()["job"]["id"]
+    service.work()
+    answer = service.ledger.get_result(job)
+    assert answer is not None
+    record = service.ledger._jobs[job]
+    versions = json.loads(record.report)["provenance"]["versions"]
+    elder = record.report.replace(f'"gammonfarm":"{versions["gammonfarm"]}"', '"gammonfarm":"0.0.1"')
+    service.ledger._jobs[job] = dataclasses.replace(record, report=elder)
+    assert service.submit(200)["job"]["id"] == job  # its fields are still the same
+    service.ledger.put_result(job, b'{"of another":"time"}')
+    again = service.submit(201)["job"]["id"]
+    assert again == f"{job}-2"
+    service.work()
+    assert service.ledger.get_result(job) == answer
+    assert service.submit(200)["job"]["id"] == again
 
 
 def test_asking_again_in_a_higher_class_moves_the_job_up_and_never_down(service: Service) -> None:

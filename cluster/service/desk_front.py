@@ -20,10 +20,13 @@ from cluster.scheduling import Priority
 from cluster.schemas import Model
 from cluster.service.auth import Caller
 from cluster.service.limits import Limits
-from cluster.store import JobKind, JobRecord
+from cluster.store import JobKind, JobRecord, JobState
+from cluster.versions import versions
 from engine.errors import InputError
 
 _KEYS = 20_000
+_OURS = f'"gammonfarm":"{versions()["gammonfarm"]}"'
+"""In the report of an answer that this version has made."""
 _RANK = {Priority.BULK: 0, Priority.NORMAL: 1, Priority.INTERACTIVE: 2}
 
 
@@ -90,7 +93,24 @@ class Front:
             Submission(q.kind.name, q.key, written(q.net, q.request), caller.name, q.priority) for q in questions
         ]
         found = self._ledger.submit(submissions, self._wall())
+        for at, question in enumerate(questions):
+            if self._is_of_another_time(found[at], question):
+                self._ledger.drop_result(question.key)
+                (found[at],) = self._ledger.submit([submissions[at]], self._wall())
         return [s if s.created else self._moved_up(s, q.priority) for s, q in zip(found, questions, strict=True)]
+
+    def _is_of_another_time(self, old: Submitted, question: Question) -> bool:
+        """Whether a job's answer was made by a version with other fields: it is made again from the trials."""
+        record = old.record
+        if old.created or record is None or record.state is not JobState.DONE or _OURS in record.report:
+            return False
+        answer = self._ledger.get_result(question.key)
+        try:
+            if answer is not None:
+                question.kind.old_report(question.key, question.net, answer, record.id)
+        except ValueError:
+            return True
+        return False
 
     def _moved_up(self, old: Submitted, priority: Priority) -> Submitted:
         record = old.record
