@@ -149,6 +149,9 @@ class Ledger(Store, Protocol):
     def get_jobs(self, job_ids: Sequence[str]) -> list[JobRecord | None]:
         """Several jobs at once."""
 
+    def get_states(self, job_ids: Sequence[str]) -> list[JobState | None]:
+        """The states of several jobs at once: a whole job can be as long as a match."""
+
     def find_jobs(self, query: JobQuery) -> JobsFound:
         """Jobs that fit, those created last first. Only so many are looked at: there may be more behind them."""
 

@@ -95,6 +95,10 @@ class MemoryLedger(LedgerSteps, MemoryStore):
         """See `Ledger`."""
         return [self._jobs.get(job_id) for job_id in job_ids]
 
+    def get_states(self, job_ids: Sequence[str]) -> list[JobState | None]:
+        """See `Ledger`."""
+        return [None if job is None else job.state for job in self.get_jobs(job_ids)]
+
     def find_jobs(self, query: JobQuery) -> JobsFound:
         """See `Ledger`."""
         with self._changed:

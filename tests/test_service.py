@@ -21,6 +21,7 @@ from cluster.ledger import Event, EventKind, Submission
 from cluster.memory_ledger import MemoryLedger
 from cluster.scheduling import Priority
 from cluster.schemas import RolloutResult
+from cluster.service import batches
 from cluster.service.app import create_app
 from cluster.service.auth import Role, Tokens, new_token
 from cluster.service.limits import Limits, Rates
@@ -630,6 +631,36 @@ def test_the_answers_of_a_batch_are_streamed_as_they_come(service: Service) -> N
     assert set(done) == {item["job"] for item in batch["items"][:3]}
     for answer in done.values():
         RolloutResult.model_validate(answer["result"])
+
+
+def test_the_jobs_of_a_batch_that_wait_are_not_read_again_and_again(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cluster.service.batches._LOOK_AGAIN", 0.01)
+    asked = {"jobs": [rollout(seed=seed) for seed in range(30)]}
+    batch = service.client.post("/v1/batches", json=asked).json()["batch"]
+    looks, read = 0, []
+    get_states, answers = service.ledger.get_states, batches._answers
+
+    def counted(jobs: Any) -> Any:
+        nonlocal looks
+        looks += 1
+        if looks == 5:
+            service.work_beside()
+        return get_states(jobs)
+
+    def noted(shared: Any, jobs: list[str]) -> Any:
+        read.append(jobs)
+        return answers(shared, jobs)
+
+    monkeypatch.setattr(service.ledger, "get_states", counted)
+    monkeypatch.setattr(batches, "_answers", noted)
+    assert service.client.get(f"/v1/batches/{batch}").json()["states"] == {"queued": 30}
+    lines = [line for line in service.client.get(f"/v1/batches/{batch}/results").text.splitlines() if line]
+    assert len(lines) == 30
+    assert looks > 5
+    assert sum(map(len, read)) == 30  # each once
+    assert max(map(len, read)) <= 20
 
 
 def test_an_unknown_batch_is_not_found(service: Service) -> None:

@@ -406,6 +406,13 @@ def test_a_search_that_looks_at_many_jobs_says_where_to_go_on(server_url: str, m
     ledger.close()
 
 
+def test_states_are_told_without_the_jobs(ledger: Ledger) -> None:
+    first, second = submit(ledger, 1), submit(ledger, 2)
+    ledger.finish(second, JobState.FAILED, 2.0)
+    assert ledger.get_states([second, "0000ffff", first]) == [JobState.FAILED, None, JobState.QUEUED]
+    assert ledger.get_states([]) == []
+
+
 def test_a_duty_has_one_holder_who_can_renew_it_and_give_it_back(ledger: Ledger) -> None:
     assert ledger.lease("coordinator", "a", 30.0)
     assert ledger.lease("coordinator", "a", 30.0)
