@@ -361,6 +361,16 @@ def test_without_a_known_token_only_the_health_is_told(guarded: Any) -> None:
     assert service.client.get("/health").status_code == 200
 
 
+def test_large_bodies_are_read_of_known_callers_only(guarded: Any) -> None:
+    service, of = guarded
+    large = {"jobs": [rollout(seed=seed) for seed in range(3000)]}
+    assert len(json.dumps(large)) > 300_000
+    for headers in ({}, {"Authorization": "Bearer gf_of_somebody_else"}, {"Authorization": "Basic x"}):
+        problem(service.client.post("/v1/batches", json=large, headers=headers), 413, "too-large")
+    assert service.client.post("/v1/batches", json=large, headers=of("anna")).status_code == 201
+    problem(service.client.post("/v1/batches", json={"jobs": [rollout()]}), 401, "unauthorized")
+
+
 def test_a_job_that_two_clients_asked_for_goes_on_until_both_have_cancelled(guarded: Any) -> None:
     service, of = guarded
     first, second = (service.client.post("/v1/jobs", json=rollout(), headers=of(n)).json() for n in ("anna", "ben"))

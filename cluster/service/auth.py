@@ -72,6 +72,11 @@ class Tokens:
     def __len__(self) -> int:
         return len(self._fixed | self._read)
 
+    def knows(self, authorization: str) -> bool:
+        """Whether a header names a caller, or none is needed."""
+        scheme, _, token = authorization.partition(" ")
+        return not self.required or (scheme.lower() == "bearer" and self.caller(token) is not None)
+
     def caller(self, token: str) -> Caller | None:
         """Whose token it is. All are compared, each in constant time, so that time tells nothing."""
         self._refresh()
