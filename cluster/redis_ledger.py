@@ -49,6 +49,7 @@ class RedisLedger(LedgerSteps, RedisStore):
 
     def __init__(self, url: str, trouble: Callable[[], str] = lambda: "") -> None:
         super().__init__(url, trouble)
+        self._tidied = 0
         self._submit = self._client.register_script(redis_scripts.SUBMIT)
         self._step = self._client.register_script(redis_scripts.STEP)
         self._lease = self._client.register_script(redis_scripts.LEASE)
@@ -220,17 +221,20 @@ class RedisLedger(LedgerSteps, RedisStore):
 
     def tidy(self, most: int = 500) -> int:
         """See `Ledger`."""
-        index = keys.JOB_INDEX.key()
+        index, first = keys.JOB_INDEX.key(), self._tidied
 
-        def forgotten() -> list[bytes]:
-            ids = self._client.zrange(index, 0, most - 1)
+        def look() -> tuple[int, list[bytes]]:
+            ids = self._client.zrange(index, first, first + most - 1)
             with self._client.pipeline(transaction=False) as pipe:
                 for job in ids:
                     pipe.exists(keys.JOB.key(job.decode()))
-                return [job for job, there in zip(ids, pipe.execute(), strict=True) if not there]
+                return len(ids), [job for job, there in zip(ids, pipe.execute(), strict=True) if not there]
 
-        gone = self._call(forgotten)
-        return int(self._call(lambda: self._client.zrem(index, *gone))) if gone else 0
+        looked_at, gone = self._call(look)
+        if gone:
+            self._call(lambda: self._client.zrem(index, *gone))
+        self._tidied = first + looked_at - len(gone) if looked_at == most else 0
+        return len(gone)
 
     def put_status(self, status: bytes) -> None:
         """See `Ledger`."""

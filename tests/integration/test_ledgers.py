@@ -126,6 +126,21 @@ def test_jobs_that_are_forgotten_leave_the_list(server_url: str) -> None:
     ledger.close()
 
 
+def test_jobs_that_stay_for_ever_do_not_keep_others_in_the_list(server_url: str) -> None:
+    """As those of commands that work for themselves."""
+    ledger = RedisLedger(server_url)
+    with redis.Redis.from_url(server_url) as client:
+        client.flushall()
+        jobs = [submit(ledger, number, now=float(number + 1)) for number in range(7)]
+        for job in jobs[3:6]:
+            client.delete(f"gammonfarm:1:job:{job}")
+        assert [ledger.tidy(most=2) for _ in range(6)] == [0, 1, 2, 0, 0, 0]
+        client.delete(f"gammonfarm:1:job:{jobs[0]}")
+        assert sum(ledger.tidy(most=2) for _ in range(3)) == 1
+        assert client.zrange("gammonfarm:1:jobs", 0, -1) == [job.encode() for job in (jobs[1], jobs[2], jobs[6])]
+    ledger.close()
+
+
 @pytest.mark.parametrize("end", [None, JobState.DONE, JobState.CANCELLED])
 def test_a_question_that_was_forgotten_before_its_job_harms_neither(server_url: str, end: JobState | None) -> None:
     """It is kept from its last submission on, the job from its end on: for a while only one of them is there."""
