@@ -207,8 +207,8 @@ class Ledger(Store, Protocol):
         """Try to write. Raises `InfrastructureError` with the reason where that is refused."""
 
     def tidy(self, most: int = 500) -> int:
-        """Take jobs that are forgotten out of the list of all jobs; looks at so many, the next time at those after them.
-        Returns how many they were.
+        """Take jobs that are forgotten out of the list of all jobs; looks at so many, the next time at the
+        next ones. Returns how many they were.
         """
 
     def put_status(self, status: bytes) -> None:
