@@ -243,8 +243,7 @@ class LedgerSteps:
 
     def prioritise(self, job_id: str, priority: Priority, now: float) -> bool:
         """See `Ledger`."""
-        said = {"priority": priority.value}
-        return self.take([Change(job_id, OPEN_STATES, EventKind.PRIORITY, now, {"priority": priority}, said)])[0]
+        return self.take([moved(job_id, priority, now)])[0]
 
     def take(self, steps: Sequence[Change]) -> list[bool]:
         """See `Ledger`."""
@@ -261,6 +260,11 @@ def noted(job_id: str, done: int, total: int, data: dict[str, Any], now: float) 
     """A running job has come so far."""
     fields = {"blocks_done": done, "blocks_total": total}
     return Change(job_id, (JobState.RUNNING,), EventKind.PROGRESS, now, fields, {"done": done, "total": total, **data})
+
+
+def moved(job_id: str, priority: Priority, now: float) -> Change:
+    """An open job comes to another class."""
+    return Change(job_id, OPEN_STATES, EventKind.PRIORITY, now, {"priority": priority}, {"priority": priority.value})
 
 
 def finished(

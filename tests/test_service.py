@@ -626,6 +626,24 @@ def test_one_bad_submission_does_not_stop_a_batch(service: Service) -> None:
     assert (progress["jobs"], progress["states"]) == (2, {"queued": 2})
 
 
+def test_a_batch_moves_its_jobs_up_in_one_trip(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    trips: list[int] = []
+    take = service.ledger.take
+    asked = [rollout(seed=seed) for seed in range(5)]
+    first = service.client.post("/v1/batches", json={"jobs": asked}).json()["items"]
+
+    def counted(steps: Any) -> Any:
+        trips.append(len(steps))
+        return take(steps)
+
+    monkeypatch.setattr(service.ledger, "take", counted)
+    urgent = [one | {"priority": "interactive"} for one in asked]
+    again = service.client.post("/v1/batches", json={"jobs": urgent}).json()["items"]
+    assert [item["job"] for item in again] == [item["job"] for item in first]
+    assert {service.ledger._jobs[item["job"]].priority for item in again} == {Priority.INTERACTIVE}
+    assert trips == [5]
+
+
 def test_the_answers_of_a_batch_are_streamed_as_they_come(service: Service) -> None:
     jobs = [rollout(seed=seed) for seed in range(4)]
     batch = service.client.post("/v1/batches", json={"jobs": jobs}).json()

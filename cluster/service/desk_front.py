@@ -15,7 +15,7 @@ from pydantic import Field
 from cluster.farm.desk import Desk
 from cluster.farm.kinds import Kind
 from cluster.farm.registry import Kinds, read, written
-from cluster.ledger import Ledger, Submission, Submitted
+from cluster.ledger import Ledger, Submission, Submitted, moved
 from cluster.scheduling import Priority
 from cluster.schemas import Model
 from cluster.service.auth import Caller
@@ -97,7 +97,7 @@ class Front:
             if self._is_of_another_time(found[at], question):
                 self._ledger.drop_result(question.key)
                 (found[at],) = self._ledger.submit([submissions[at]], self._wall())
-        return [s if s.created else self._moved_up(s, q.priority) for s, q in zip(found, questions, strict=True)]
+        return self._moved_up(found, questions)
 
     def _is_of_another_time(self, old: Submitted, question: Question) -> bool:
         """Whether a job's answer was made by a version with other fields: it is made again from the trials."""
@@ -112,12 +112,21 @@ class Front:
             return True
         return False
 
-    def _moved_up(self, old: Submitted, priority: Priority) -> Submitted:
-        record = old.record
-        if record is None or record.state.is_final or _RANK[priority] <= _RANK[record.priority]:
-            return old
-        self._ledger.prioritise(old.job, priority, self._wall())
-        return replace(old, record=self._ledger.get_job(old.job))
+    def _moved_up(self, found: list[Submitted], questions: Sequence[Question]) -> list[Submitted]:
+        """The same, once open jobs that are asked for in a higher class than theirs are in it; in one trip for all."""
+        higher = {
+            at: question.priority
+            for at, (one, question) in enumerate(zip(found, questions, strict=True))
+            if not one.created and one.record is not None and not one.record.state.is_final
+            if _RANK[question.priority] > _RANK[one.record.priority]
+        }
+        if higher:
+            now = self._wall()
+            self._ledger.take([moved(found[at].job, priority, now) for at, priority in higher.items()])
+            records = self._ledger.get_jobs([found[at].job for at in higher])
+            for at, record in zip(higher, records, strict=True):
+                found[at] = replace(found[at], record=record)
+        return found
 
     def extended(self, record: JobRecord, changes: dict[str, Any]) -> Question:
         """The question of a job with more work in it.
