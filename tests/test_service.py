@@ -28,7 +28,7 @@ from cluster.service.limits import Limits, Rates
 from cluster.service.problems import ProblemError
 from cluster.service.streams import Hub, job_events
 from cluster.service_models import Extension, JobAnswer, JobView, PriorityChange, Problem
-from cluster.store import JobKind, JobState
+from cluster.store import JobKind, JobRecord, JobState
 from engine.errors import InfrastructureError, InputError
 from engine.evaluator import Nets
 
@@ -459,6 +459,12 @@ def test_a_stream_goes_on_after_the_last_event_that_was_seen(service: Service) -
     assert events_of(service.client.get(path, headers={"Last-Event-ID": "1"}).text) == everything[1:]
     assert events_of(service.client.get(path, params={"after": 2}).text) == everything[2:]
     assert events_of(service.client.get(path, headers={"Last-Event-ID": str(len(everything))}).text) == []
+
+
+def test_a_command_that_works_for_itself_has_no_events_to_wait_for(service: Service) -> None:
+    record = JobRecord("0123456789abcdef", JobKind.ROLLOUT, JobState.RUNNING, "{}", 1.0, 1.0, owner="host/1")
+    service.ledger.put_job(record)
+    problem(service.client.get(f"/v1/jobs/{record.id}/events"), 409, "not-ready")
 
 
 def test_a_stream_hears_of_what_the_feed_did_not_tell(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

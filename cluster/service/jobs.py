@@ -189,7 +189,7 @@ async def events(
     last_event_id: Annotated[str | None, Header(max_length=40)] = None,
 ) -> Response:
     """Server-sent events, from the first one or from the one after `Last-Event-ID`, up to the final one."""
-    record = await run_in_threadpool(job_of, shared, job_id)
+    record = await run_in_threadpool(_farm_job, shared, job_id)
     begin = after_of(last_event_id, after)
 
     async def stream() -> AsyncIterator[bytes]:
