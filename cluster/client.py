@@ -190,7 +190,7 @@ class Client:
             except (httpx.TransportError, InfrastructureError) as error:
                 if number == TRIES - 1:
                     raise away(self._url, error) from error
-                time.sleep(pause_of(number))
+                time.sleep(pause_of(number, error))
         raise InternalError("not reached")
 
 
@@ -321,5 +321,5 @@ class AsyncClient:
             except (httpx.TransportError, InfrastructureError) as error:
                 if number == TRIES - 1:
                     raise away(self._url, error) from error
-                await asyncio.sleep(pause_of(number))
+                await asyncio.sleep(pause_of(number, error))
         raise InternalError("not reached")

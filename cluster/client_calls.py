@@ -33,18 +33,30 @@ from engine.errors import GammonfarmError, InfrastructureError, InputError, Inte
 
 URL_VARIABLE, TOKEN_VARIABLE, TOKEN_FILE_VARIABLE = "GAMMONFARM_URL", "GAMMONFARM_TOKEN", "GAMMONFARM_TOKEN_FILE"
 TRIES = 5
-_LONGEST_PAUSE = 5.0
+_LONGEST_PAUSE, _LONGEST_ASKED = 5.0, 60.0
+_EXIT_CODES = {"internal": 3, "quarantined": 3, "infrastructure": 4, "unavailable": 4}
+"""Of problems that are no mistake of the client; as where the command works for itself."""
 
 T = TypeVar("T")
+
+
+class BusyError(InfrastructureError):
+    """The farm says when to come back: after so many seconds."""
+
+    def __init__(self, detail: str, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(detail)
+
+    def __reduce__(self) -> tuple[type[BusyError], tuple[str, float]]:
+        return (type(self), (str(self), self.seconds))
 
 
 class FarmError(GammonfarmError):
     """The farm refused: a token that it does not know, a job that is not there or not ready. `problem` says why."""
 
-    exit_code = 2
-
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
+        self.exit_code = _EXIT_CODES.get(problem.code, 2)
         super().__init__(problem.detail if problem.field is None else f"{problem.field}: {problem.detail}")
 
     def __reduce__(self) -> tuple[type[FarmError], tuple[Problem]]:
@@ -225,11 +237,14 @@ def quoted(name: str) -> str:
 def pause_or_give_up(failures: int, error: Exception, url: str) -> float:
     if failures > 4 * TRIES:
         raise away(url, error) from error
-    return pause_of(failures)
+    return pause_of(failures, error)
 
 
-def pause_of(number: int) -> float:
-    return float(min(0.2 * 2**number, _LONGEST_PAUSE)) * (0.5 + 0.5 * random.random())
+def pause_of(number: int, error: Exception) -> float:
+    """Seconds before the next try: growing, jittered, and at least as long as the farm asks for."""
+    asked = min(error.seconds, _LONGEST_ASKED) if isinstance(error, BusyError) else 0.0
+    pause = float(min(0.2 * 2**number, _LONGEST_PAUSE)) * (0.5 + 0.5 * random.random())
+    return max(pause, asked * random.uniform(1.0, 1.1))
 
 
 def away(url: str, error: Exception) -> InfrastructureError:
@@ -257,5 +272,6 @@ def raise_problem(answer: httpx.Response) -> None:
         text = answer.reason_phrase or "an answer that is none"
         problem = Problem(title=text, status=answer.status_code, detail=text, code="internal")
     if problem.status in (429, 502, 503, 504):
-        raise InfrastructureError(problem.detail)
+        asked = answer.headers.get("Retry-After", "")
+        raise BusyError(problem.detail, float(asked) if asked.isascii() and asked.isdigit() else 0.0)
     raise FarmError(problem)

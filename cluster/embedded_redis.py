@@ -42,6 +42,7 @@ _LOADING_TIMEOUT = 300.0
 _STOP_TIMEOUT = 20.0
 _LOG_LIMIT = 1 << 20
 _LEAST_FREE = 8 << 20
+_SAFE = b"CONFIG SET appendfsync always\r\n"
 
 
 class EmbeddedRedis:
@@ -115,7 +116,8 @@ class EmbeddedRedis:
         if path is None:
             return False
         with contextlib.suppress(OSError):
-            _ask(path, b"PING\r\n")
+            # Another command may have started it again before us, and not as safe as we need it.
+            _ask(path, _SAFE if self._safe else b"PING\r\n")
             return False
         trouble = self.trouble()
         if trouble:
@@ -143,7 +145,7 @@ class EmbeddedRedis:
 
     def _ready(self, path: Path) -> Path:
         if self._safe:
-            _ask(path, b"CONFIG SET appendfsync always\r\n")
+            _ask(path, _SAFE)
         return path
 
     @property

@@ -89,6 +89,20 @@ class JobQuery:
             and (self.before is None or job.created < self.before)
         )
 
+    @property
+    def filters(self) -> bool:
+        """Whether only some jobs fit, so that many may have to be looked at for one."""
+        return (self.state, self.kind, self.client) != (None, None, None)
+
+
+@dataclass(frozen=True)
+class JobsFound:
+    """Jobs that fit a query, and where to go on."""
+
+    jobs: list[JobRecord]
+    before: float | None
+    """All that were created at this time or later have been looked at; None: all jobs have been."""
+
 
 Block = tuple[str, TrialRange, bytes]
 """Series, range, payload."""
@@ -135,8 +149,11 @@ class Ledger(Store, Protocol):
     def get_jobs(self, job_ids: Sequence[str]) -> list[JobRecord | None]:
         """Several jobs at once."""
 
-    def find_jobs(self, query: JobQuery) -> list[JobRecord]:
-        """Jobs that fit, those created last first."""
+    def get_states(self, job_ids: Sequence[str]) -> list[JobState | None]:
+        """The states of several jobs at once: a whole job can be as long as a match."""
+
+    def find_jobs(self, query: JobQuery) -> JobsFound:
+        """Jobs that fit, those created last first. Only so many are looked at: there may be more behind them."""
 
     def start(self, job_id: str, total: int, now: float) -> bool:
         """Mark a queued job running; returns whether it was queued."""
@@ -177,6 +194,9 @@ class Ledger(Store, Protocol):
     def put_blocks(self, blocks: Sequence[Block]) -> None:
         """Remember finished blocks; the first write of each wins."""
 
+    def drop_result(self, key: str) -> None:
+        """Forget a result, so that its question becomes a new job."""
+
     def lease(self, duty: str, owner: str, seconds: float) -> bool:
         """Take or renew a duty; returns whether `owner` has it now. It ends by itself unless renewed."""
 
@@ -187,7 +207,9 @@ class Ledger(Store, Protocol):
         """Try to write. Raises `InfrastructureError` with the reason where that is refused."""
 
     def tidy(self, most: int = 500) -> int:
-        """Take jobs that are forgotten out of the list of all jobs; looks at the oldest only. Returns how many."""
+        """Take jobs that are forgotten out of the list of all jobs; looks at so many, the next time at the
+        next ones. Returns how many they were.
+        """
 
     def put_status(self, status: bytes) -> None:
         """Say what the farm does; forgotten after a minute."""
@@ -221,8 +243,7 @@ class LedgerSteps:
 
     def prioritise(self, job_id: str, priority: Priority, now: float) -> bool:
         """See `Ledger`."""
-        said = {"priority": priority.value}
-        return self.take([Change(job_id, OPEN_STATES, EventKind.PRIORITY, now, {"priority": priority}, said)])[0]
+        return self.take([moved(job_id, priority, now)])[0]
 
     def take(self, steps: Sequence[Change]) -> list[bool]:
         """See `Ledger`."""
@@ -239,6 +260,11 @@ def noted(job_id: str, done: int, total: int, data: dict[str, Any], now: float) 
     """A running job has come so far."""
     fields = {"blocks_done": done, "blocks_total": total}
     return Change(job_id, (JobState.RUNNING,), EventKind.PROGRESS, now, fields, {"done": done, "total": total, **data})
+
+
+def moved(job_id: str, priority: Priority, now: float) -> Change:
+    """An open job comes to another class."""
+    return Change(job_id, OPEN_STATES, EventKind.PRIORITY, now, {"priority": priority}, {"priority": priority.value})
 
 
 def finished(

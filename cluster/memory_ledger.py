@@ -15,6 +15,7 @@ from cluster.ledger import (
     Event,
     EventKind,
     JobQuery,
+    JobsFound,
     LedgerSteps,
     Submission,
     Submitted,
@@ -96,11 +97,16 @@ class MemoryLedger(LedgerSteps, MemoryStore):
         """See `Ledger`."""
         return [self._jobs.get(job_id) for job_id in job_ids]
 
-    def find_jobs(self, query: JobQuery) -> list[JobRecord]:
+    def get_states(self, job_ids: Sequence[str]) -> list[JobState | None]:
+        """See `Ledger`."""
+        return [None if job is None else job.state for job in self.get_jobs(job_ids)]
+
+    def find_jobs(self, query: JobQuery) -> JobsFound:
         """See `Ledger`."""
         with self._changed:
             jobs = sorted(self._jobs.values(), key=lambda job: (job.created, job.id), reverse=True)
-        return [job for job in jobs if query.fits(job)][: max(query.limit, 0)]
+        found = [job for job in jobs if query.fits(job)]
+        return JobsFound(found[: query.limit], found[query.limit - 1].created if len(found) >= query.limit else None)
 
     def leave(self, job_id: str, client: str, now: float) -> int | None:
         """See `Ledger`."""
@@ -184,6 +190,10 @@ class MemoryLedger(LedgerSteps, MemoryStore):
         """See `Store`."""
         if not self._forgetful:
             super().put_result(key, payload)
+
+    def drop_result(self, key: str) -> None:
+        """See `Ledger`."""
+        self._results.pop(key, None)
 
     def lease(self, duty: str, owner: str, seconds: float) -> bool:
         """See `Ledger`."""

@@ -1,7 +1,8 @@
 """Machines on which workers fail are left alone for a while. Pure: time is an argument.
 
 Without it, a machine with broken memory or another gammonfarm would get a new worker the moment its last one was sent
-away, for ever. The pause doubles with each failure, and a machine that behaves for long enough starts anew.
+away, for ever. The pause doubles with each failure, and a machine that behaves for long enough starts anew. All workers
+that fail before the pause is over are one failure: each core has a worker, and what is wrong is wrong for all of them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class _Record:
 
     @property
     def pause(self) -> float:
-        return min(FIRST_PAUSE * 2.0 ** (self.failures - 1), LONGEST_PAUSE)
+        return min(FIRST_PAUSE * 2.0 ** min(self.failures - 1, 16), LONGEST_PAUSE)
 
 
 class Probation:
@@ -32,6 +33,8 @@ class Probation:
     def failed(self, machine: str, reason: str, now: float) -> None:
         """A worker had to be sent away, or never came up, through no fault of a task."""
         record = self._records.setdefault(machine, _Record())
+        if now < record.until:
+            return
         if now > record.until + LONGEST_PAUSE:
             record.failures = 0
         record.failures += 1

@@ -46,7 +46,7 @@ class CoordinatorActor:
         os.environ.update(variables)
         start_logging(load_settings().home / "logs" / "coordinator.log")
         self._stop = threading.Event()
-        self._problem: str | None = None
+        self._problem = ""
         self._thread = threading.Thread(target=self._work, name="coordinator", daemon=True)
         self._thread.start()
 
@@ -59,12 +59,11 @@ class CoordinatorActor:
                 self._problem = first_line(error)
                 log.exception("the coordinator begins anew")
                 self._stop.wait(_LOOK)
-            else:
-                self._problem = None
 
     def alive(self) -> str:
-        """What its thread says of itself; "" while all is well."""
-        return (self._problem or "") if self._thread.is_alive() else "its thread has ended"
+        """What went wrong since this was asked last; "" while all is well."""
+        problem, self._problem = self._problem, ""
+        return problem if self._thread.is_alive() else "its thread has ended"
 
     def stop(self) -> None:
         """Give the duty back and end."""

@@ -1,8 +1,7 @@
 """The `Ledger` on a Redis-protocol server: every step of a job is one script, so that it happens whole or not at all.
 
 A script that ran but whose answer was lost is run again: submitting and ending are harmless twice, a repeated progress
-event is only one more. `#!lua` has a server whose memory is full refuse a script at its beginning; without it, a script
-that begins with EXPIRE would be let through.
+event is only one more.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from cluster import keys
+from cluster import keys, redis_scripts
 from cluster.embedded_redis import EmbeddedRedis
 from cluster.ledger import (
     Block,
@@ -23,6 +22,7 @@ from cluster.ledger import (
     Event,
     EventKind,
     JobQuery,
+    JobsFound,
     LedgerSteps,
     Submission,
     Submitted,
@@ -40,92 +40,8 @@ log = logging.getLogger(__name__)
 _FEED = 20_000
 _EVENTS = 2_000
 _PAGE = 200
-_MOST_PAGES = 250
+_MOST_PAGES = 50
 _LOOK_SECONDS = 1.0
-
-# KEYS: question, result, order, index, open, feed
-# ARGV: key, now, kind, request, client, priority, prefixes of jobs, events and askers, seconds to keep, length of feed
-_SUBMIT = """#!lua
-local latest = redis.call('HGET', KEYS[1], 'job')
-redis.call('EXPIRE', KEYS[1], ARGV[10])
-if latest then
-  local state = redis.call('HGET', ARGV[7] .. latest, 'state')
-  if state == 'queued' or state == 'running' or (state == 'done' and redis.call('EXISTS', KEYS[2]) == 1) then
-    redis.call('SADD', ARGV[9] .. latest, ARGV[5])
-    redis.call('EXPIRE', ARGV[9] .. latest, ARGV[10])
-    return {latest, 0, redis.call('HGETALL', ARGV[7] .. latest)}
-  end
-end
-local number = redis.call('HINCRBY', KEYS[1], 'number', 1)
-local id = ARGV[1]
-if number > 1 then id = id .. '-' .. number end
-redis.call('HSET', KEYS[1], 'job', id)
-redis.call('EXPIRE', KEYS[1], ARGV[10])
-redis.call('SADD', ARGV[9] .. id, ARGV[5])
-redis.call('EXPIRE', ARGV[9] .. id, ARGV[10])
-local order = redis.call('INCR', KEYS[3])
-local job = ARGV[7] .. id
-redis.call('HSET', job, 'id', id, 'kind', ARGV[3], 'state', 'queued', 'request', ARGV[4], 'created', ARGV[2],
-  'updated', ARGV[2], 'owner', 'farm', 'key', ARGV[1], 'client', ARGV[5], 'priority', ARGV[6], 'order', order,
-  'events', 1)
-redis.call('ZADD', KEYS[4], ARGV[2], id)
-redis.call('ZADD', KEYS[5], order, id)
-local data = cjson.encode({priority = ARGV[6], client = ARGV[5]})
-redis.call('XADD', ARGV[8] .. id, '1-0', 'kind', 'queued', 'time', ARGV[2], 'data', data)
-redis.call('XADD', KEYS[6], 'MAXLEN', '~', ARGV[11], '*', 'job', id, 'number', 1, 'kind', 'queued', 'time', ARGV[2],
-  'data', data)
-return {id, 1, redis.call('HGETALL', job)}
-"""
-
-# KEYS: job, events, open, feed, askers
-# ARGV: id, now, kind of event, data, final (1 or 0), seconds to keep, events to keep, length of the feed,
-#   only where nobody asks for the job (1 or 0), number of states, states in which the step is possible, then fields and
-#   values to set
-_STEP = """#!lua
-local state = redis.call('HGET', KEYS[1], 'state')
-local states = tonumber(ARGV[10])
-local possible = false
-for i = 11, 10 + states do
-  if ARGV[i] == state then possible = true end
-end
-if not possible then return 0 end
-if ARGV[9] == '1' and redis.call('SCARD', KEYS[5]) > 0 then return 0 end
-redis.call('HSET', KEYS[1], 'updated', ARGV[2])
-for i = 11 + states, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
-local number = redis.call('HINCRBY', KEYS[1], 'events', 1)
-redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[7], number .. '-0', 'kind', ARGV[3], 'time', ARGV[2], 'data', ARGV[4])
-redis.call('XADD', KEYS[4], 'MAXLEN', '~', ARGV[8], '*', 'job', ARGV[1], 'number', number, 'kind', ARGV[3], 'time',
-  ARGV[2], 'data', ARGV[4])
-if ARGV[5] == '1' then
-  redis.call('ZREM', KEYS[3], ARGV[1])
-  redis.call('EXPIRE', KEYS[1], ARGV[6])
-  redis.call('EXPIRE', KEYS[2], ARGV[6])
-  redis.call('EXPIRE', KEYS[5], ARGV[6])
-end
-return number
-"""
-
-# KEYS: job, askers; ARGV: client. Returns how many others there are; -1 if the client is none of them. A job that
-# nobody asks for any more is free for all: so that the same call again, after its answer was lost, still ends it.
-_LEAVE = """#!lua
-local askers = redis.call('SCARD', KEYS[2])
-if askers > 0 and redis.call('SISMEMBER', KEYS[2], ARGV[1]) == 0 then return -1 end
-local state = redis.call('HGET', KEYS[1], 'state')
-if state ~= 'queued' and state ~= 'running' then return math.max(askers - 1, 0) end
-return askers - redis.call('SREM', KEYS[2], ARGV[1])
-"""
-
-# KEYS: lease; ARGV: owner, milliseconds (0: give it back)
-_LEASE = """#!lua
-local owner = redis.call('GET', KEYS[1])
-if owner and owner ~= ARGV[1] then return 0 end
-if ARGV[2] == '0' then
-  if owner then redis.call('DEL', KEYS[1]) end
-  return 1
-end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return 1
-"""
 
 
 class RedisLedger(LedgerSteps, RedisStore):
@@ -133,10 +49,11 @@ class RedisLedger(LedgerSteps, RedisStore):
 
     def __init__(self, url: str, trouble: Callable[[], str] = lambda: "") -> None:
         super().__init__(url, trouble)
-        self._submit = self._client.register_script(_SUBMIT)
-        self._step = self._client.register_script(_STEP)
-        self._lease = self._client.register_script(_LEASE)
-        self._leave = self._client.register_script(_LEAVE)
+        self._tidied = 0
+        self._submit = self._client.register_script(redis_scripts.SUBMIT)
+        self._step = self._client.register_script(redis_scripts.STEP)
+        self._lease = self._client.register_script(redis_scripts.LEASE)
+        self._leave = self._client.register_script(redis_scripts.LEAVE)
 
     def submit(self, submissions: Sequence[Submission], now: float) -> list[Submitted]:
         """See `Ledger`."""
@@ -170,21 +87,53 @@ class RedisLedger(LedgerSteps, RedisStore):
 
         return [job_of(fields) for fields in self._call(read)]
 
-    def find_jobs(self, query: JobQuery) -> list[JobRecord]:
+    def get_states(self, job_ids: Sequence[str]) -> list[JobState | None]:
+        """See `Ledger`."""
+
+        def read() -> Any:
+            with self._client.pipeline(transaction=False) as pipe:
+                for job_id in job_ids:
+                    pipe.hget(keys.JOB.key(job_id), "state")
+                return pipe.execute()
+
+        return [None if state is None else JobState(state.decode()) for state in self._call(read)]
+
+    def find_jobs(self, query: JobQuery) -> JobsFound:
         """See `Ledger`."""
         found: list[JobRecord] = []
-        highest = "+inf" if query.before is None else f"({query.before!r}"
-        for page in range(_MOST_PAGES):
-            ids = self._call(
-                lambda page=page: self._client.zrevrangebyscore(  # type: ignore[misc]
-                    keys.JOB_INDEX.key(), highest, "-inf", start=page * _PAGE, num=_PAGE
+        before = query.before
+        for _ in range(_MOST_PAGES):
+            highest = "+inf" if before is None else f"({before!r}"
+            page = self._call(
+                lambda highest=highest: self._client.zrevrangebyscore(  # type: ignore[misc]
+                    keys.JOB_INDEX.key(), highest, "-inf", start=0, num=_PAGE, withscores=True
                 )
             )
-            jobs = self.get_jobs([job.decode() for job in ids])
+            ids = [job.decode() for job, _ in page]
+            jobs = self.get_jobs(self._fitting(query, ids) if query.filters else ids)
             found.extend(job for job in jobs if job is not None and query.fits(job))
-            if len(ids) < _PAGE or len(found) >= query.limit:
-                break
-        return found[: max(query.limit, 0)]
+            if len(found) >= query.limit:
+                return JobsFound(found[: query.limit], found[query.limit - 1].created)
+            if len(page) < _PAGE:
+                return JobsFound(found, None)
+            before = float(page[-1][1])
+        return JobsFound(found, before)
+
+    def _fitting(self, query: JobQuery, job_ids: Sequence[str]) -> list[str]:
+        """Those that may fit, by three short fields: a whole job can be as long as a match."""
+
+        def read() -> Any:
+            with self._client.pipeline(transaction=False) as pipe:
+                for job_id in job_ids:
+                    pipe.hmget(keys.JOB.key(job_id), "state", "kind", "client")
+                return pipe.execute()
+
+        wanted = [None if one is None else one.encode() for one in (query.state, query.kind, query.client)]
+        return [
+            job_id
+            for job_id, fields in zip(job_ids, self._call(read), strict=True)
+            if all(want in (None, field) for want, field in zip(wanted, fields, strict=True))
+        ]
 
     def leave(self, job_id: str, client: str, now: float) -> int | None:
         """See `Ledger`."""
@@ -254,6 +203,10 @@ class RedisLedger(LedgerSteps, RedisStore):
         if blocks:
             self._call(write)
 
+    def drop_result(self, key: str) -> None:
+        """See `Ledger`."""
+        self._call(lambda: self._client.delete(keys.RESULT.key(key)))
+
     def lease(self, duty: str, owner: str, seconds: float) -> bool:
         """See `Ledger`."""
         return bool(self._call(lambda: self._lease([keys.LEASE.key(duty)], [owner, max(round(seconds * 1000), 1)])))
@@ -268,17 +221,20 @@ class RedisLedger(LedgerSteps, RedisStore):
 
     def tidy(self, most: int = 500) -> int:
         """See `Ledger`."""
-        index = keys.JOB_INDEX.key()
+        index, first = keys.JOB_INDEX.key(), self._tidied
 
-        def forgotten() -> list[bytes]:
-            ids = self._client.zrange(index, 0, most - 1)
+        def look() -> tuple[int, list[bytes]]:
+            ids = self._client.zrange(index, first, first + most - 1)
             with self._client.pipeline(transaction=False) as pipe:
                 for job in ids:
                     pipe.exists(keys.JOB.key(job.decode()))
-                return [job for job, there in zip(ids, pipe.execute(), strict=True) if not there]
+                return len(ids), [job for job, there in zip(ids, pipe.execute(), strict=True) if not there]
 
-        gone = self._call(forgotten)
-        return int(self._call(lambda: self._client.zrem(index, *gone))) if gone else 0
+        looked_at, gone = self._call(look)
+        if gone:
+            self._call(lambda: self._client.zrem(index, *gone))
+        self._tidied = first + looked_at - len(gone) if looked_at == most else 0
+        return len(gone)
 
     def put_status(self, status: bytes) -> None:
         """See `Ledger`."""

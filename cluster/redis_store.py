@@ -97,17 +97,6 @@ class RedisStore:
                 self._call(lambda field=field: self._client.hdel(name, field))  # type: ignore[misc]
         return dict(sorted(found.items()))
 
-    def block_ranges(self, series: str) -> list[TrialRange]:
-        """See `Store`."""
-        fields = self._call(lambda: self._client.hkeys(keys.SERIES.key(series)))
-        ranges: list[TrialRange] = []
-        for field in fields:
-            try:
-                ranges.append(_range_of(field))
-            except CorruptPayloadError:
-                continue  # `blocks` reports and deletes it
-        return sorted(ranges)
-
     def put_block(self, series: str, trials: TrialRange, payload: bytes) -> bool:
         """See `Store`."""
         name = keys.SERIES.key(series)
@@ -168,7 +157,7 @@ class RedisStore:
         """See `Store`."""
         return job_of(self._call(lambda: self._client.hgetall(keys.JOB.key(job_id))))
 
-    def list_jobs(self, state: JobState | None = None, limit: int = 100) -> list[JobRecord]:
+    def list_jobs(self, limit: int = 100) -> list[JobRecord]:
         """See `Store`."""
         found: list[JobRecord] = []
         start = 0
@@ -176,8 +165,7 @@ class RedisStore:
             page = self._call(lambda start=start: self._job_page(start))  # type: ignore[misc]
             if not page:
                 break
-            jobs = (job_of(fields) for fields in page)
-            found.extend(job for job in jobs if job is not None and (state is None or job.state is state))
+            found.extend(job for job in map(job_of, page) if job is not None)
             start += _JOBS_PER_PAGE
         return found[: max(limit, 0)]
 

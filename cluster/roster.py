@@ -48,6 +48,8 @@ class Assignment:
     """None: a golden block, asked by the farm itself."""
     task: Any
     expected: float
+    patience: float = 0.0
+    """Seconds that it may well take, whatever is expected."""
     kills: int = 0
     calm: int = 0
     """Workers that had died before the first of these."""
@@ -136,7 +138,7 @@ class Roster:
         """Hand over a task; its lease begins when the one before it should be done."""
         before = max((a.deadline for a in worker.held), default=now)
         least = LEASE_FLOOR if worker.done >= _FIRST_TASKS else FIRST_LEASE
-        assignment.deadline = max(before, now) + max(least, LEASE_FACTOR * assignment.expected)
+        assignment.deadline = max(before, now) + max(least, LEASE_FACTOR * assignment.expected, assignment.patience)
         worker.held.append(assignment)
         if assignment.job is None and worker.standing is Standing.NEW:
             worker.standing = Standing.PROVING

@@ -32,7 +32,9 @@ SHARES = {Priority.INTERACTIVE: 100.0, Priority.NORMAL: 10.0, Priority.BULK: 1.0
 """Weights by which classes that all have work share the farm."""
 
 JOBS_AT_ONCE = 8
-"""Jobs of one client in one class that are worked on at the same time; the others wait in the order they came."""
+"""Jobs of one client in one class that have work to hand out at the same time; the others wait in the order they
+came. Jobs that only wait for their last blocks don't count: those of a single task would leave most workers idle.
+"""
 
 
 @dataclass
@@ -40,15 +42,16 @@ class _Job:
     id: str
     order: float
     served: float = 0.0
-    begun: bool = False
     waiting: bool = False
 
 
 @dataclass
 class _Client:
     virtual: float = 0.0
-    begun: dict[str, _Job] = field(default_factory=dict)
     queued: dict[str, _Job] = field(default_factory=dict)
+    begun: dict[str, _Job] = field(default_factory=dict)
+    spent: dict[str, _Job] = field(default_factory=dict)
+    """All of them is handed out."""
 
     def next(self) -> _Job | None:
         """The begun job that got least; a queued one where fewer are under way than may be."""
@@ -59,9 +62,13 @@ class _Client:
             return first if all(job.served > 0 for job in ready) else min(ready, key=lambda j: (j.served, j.order))
         return min(ready, key=lambda job: (job.served, job.order), default=None)
 
+    def holds(self, job: str) -> dict[str, _Job]:
+        """Where a job is."""
+        return next(where for where in (self.begun, self.spent, self.queued) if job in where)
+
     @property
     def empty(self) -> bool:
-        return not self.begun and not self.queued
+        return not (self.queued or self.begun or self.spent)
 
 
 @dataclass
@@ -109,8 +116,7 @@ class FairQueue:
         priority, name = self._home.pop(job)
         group = self._classes[priority]
         client = group.clients[name]
-        client.queued.pop(job, None)
-        client.begun.pop(job, None)
+        del client.holds(job)[job]
         if client.empty:
             del group.clients[name]
 
@@ -118,21 +124,27 @@ class FairQueue:
         """Change a job's class."""
         before, client = self._home[job]
         if before is not priority:
-            state = self._state(job)
+            owner, state = self._client(job), self._state(job)
+            begun, spent = job not in owner.queued, job in owner.spent
             self.remove(job)
             self.add(job, client, priority, state.order)
-            if state.begun:
+            if begun:
                 self.begin(job)
-                self._state(job).waiting = state.waiting
+                self.wait(job, state.waiting)
+            if spent:
+                self.spend(job)
 
     def begin(self, job: str) -> None:
         """The job is worked on from now."""
-        priority, client = self._home[job]
-        owner = self._classes[priority].clients[client]
+        owner = self._client(job)
         if job in owner.queued:
-            state = owner.queued.pop(job)
-            state.begun = True
-            owner.begun[job] = state
+            owner.begun[job] = owner.queued.pop(job)
+
+    def spend(self, job: str) -> None:
+        """A begun job has handed out all that it will ever have."""
+        owner = self._client(job)
+        if job in owner.begun:
+            owner.spent[job] = owner.begun.pop(job)
 
     def wait(self, job: str, waiting: bool) -> None:
         """Say that a begun job has (or no longer has) nothing to hand out until something of it comes back."""
@@ -174,10 +186,12 @@ class FairQueue:
         busy = [(p, g) for p, g in self._classes.items() if g.clients]
         yield from sorted(busy, key=lambda item: (item[1].virtual, order[item[0]]))
 
-    def _state(self, job: str) -> _Job:
+    def _client(self, job: str) -> _Client:
         priority, name = self._home[job]
-        client = self._classes[priority].clients[name]
-        return client.begun[job] if job in client.begun else client.queued[job]
+        return self._classes[priority].clients[name]
+
+    def _state(self, job: str) -> _Job:
+        return self._client(job).holds(job)[job]
 
 
 class Courtesy:

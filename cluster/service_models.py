@@ -13,6 +13,7 @@ from cluster.schemas import Model
 from cluster.store import JobKind, JobRecord, JobState
 
 MAX_BATCH = 10_000
+_LONG = 500
 JOB_ID = r"^[0-9a-f]{8,64}(-[0-9]{1,6})?$"
 BATCH_ID = r"^[0-9a-f]{32}$"
 
@@ -39,7 +40,7 @@ class Problem(Model):
     detail: str
     code: str
     """Fit for programs: input, unauthorized, forbidden, not-found, not-ready, gone, too-large, too-many, unavailable,
-    internal; a failed job adds quarantined and infrastructure."""
+    internal; a failed job adds quarantined, infrastructure and deadline, one that was cancelled cancelled."""
     field: str | None = None
     """The field that doesn't fit."""
 
@@ -80,6 +81,7 @@ class JobView(Model):
     net: str
     """Digest of the main net; empty for a job of a command that works for itself, as `request`."""
     request: dict[str, Any]
+    """In a list, texts of more than 500 letters are cut."""
     message: str
     code: str
 
@@ -203,13 +205,19 @@ class Health(Model):
     detail: str = ""
 
 
-def job_view(record: JobRecord) -> JobView:
-    """A record as clients see it."""
+def job_view(record: JobRecord, *, brief: bool = False) -> JobView:
+    """A record as clients see it.
+
+    Args:
+        brief: cut what is long in the request: a list of matches would be megabytes.
+    """
     net, request = "", {}
     try:
         fields = json.loads(record.request)
         if record.client:
             net, request = str(fields["net"]), dict(fields["request"])
+            if brief:
+                request = {name: _brief(value) for name, value in request.items()}
     except (ValueError, KeyError, TypeError):
         pass  # written by a version with another form: the rest is still worth showing
     return JobView(
@@ -228,6 +236,11 @@ def job_view(record: JobRecord) -> JobView:
         message=record.message,
         code=record.code,
     )
+
+
+def _brief(value: Any) -> Any:
+    is_long = isinstance(value, str) and len(value) > _LONG
+    return f"{value[:_LONG]}..." if is_long else value
 
 
 def event_view(event: Event) -> EventView:

@@ -102,9 +102,6 @@ class Store(Protocol):
     def blocks(self, series: str) -> dict[TrialRange, bytes]:
         """All finished blocks of a series, by rising range; ranges may overlap. Corrupt blocks are dropped."""
 
-    def block_ranges(self, series: str) -> list[TrialRange]:
-        """The rising ranges of `blocks(series)` without reading, and so without checking, their payloads."""
-
     def put_block(self, series: str, trials: TrialRange, payload: bytes) -> bool:
         """Remember a finished block; the first write wins. Returns whether this write was the first."""
 
@@ -120,8 +117,8 @@ class Store(Protocol):
     def get_job(self, job_id: str) -> JobRecord | None:
         """The job with this id."""
 
-    def list_jobs(self, state: JobState | None = None, limit: int = 100) -> list[JobRecord]:
-        """Jobs, those created last first, at most `limit`; with `state` only those in that state."""
+    def list_jobs(self, limit: int = 100) -> list[JobRecord]:
+        """Jobs, those created last first, at most `limit`."""
 
     def ping(self) -> str:
         """Name and version of the server, once it has answered."""
@@ -168,10 +165,6 @@ class MemoryStore:
                 del stored[trials]
         return found
 
-    def block_ranges(self, series: str) -> list[TrialRange]:
-        """See `Store`."""
-        return sorted(self._series.get(series, {}))
-
     def put_block(self, series: str, trials: TrialRange, payload: bytes) -> bool:
         """See `Store`."""
         stored = self._series.setdefault(series, {})
@@ -205,10 +198,10 @@ class MemoryStore:
         """See `Store`."""
         return self._jobs.get(job_id)
 
-    def list_jobs(self, state: JobState | None = None, limit: int = 100) -> list[JobRecord]:
+    def list_jobs(self, limit: int = 100) -> list[JobRecord]:
         """See `Store`."""
         newest_first = sorted(self._jobs.values(), key=lambda job: (job.created, job.id), reverse=True)
-        return [job for job in newest_first if state is None or job.state is state][: max(limit, 0)]
+        return newest_first[: max(limit, 0)]
 
     def ping(self) -> str:
         """See `Store`."""

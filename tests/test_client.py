@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import pickle
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,7 +19,7 @@ from cluster.ledger import EventKind
 from cluster.scheduling import Priority
 from cluster.schemas import RolloutRequest
 from cluster.service.auth import Role, new_token
-from cluster.service_models import JobView
+from cluster.service_models import JobView, Problem
 from cluster.store import JobKind, JobState
 from engine.errors import InfrastructureError, InputError
 
@@ -91,7 +92,7 @@ def test_answers_of_a_batch_come_as_models(service: Service, client: Client) -> 
 
 
 def test_answers_of_a_batch_go_on_when_the_connection_breaks(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cluster.client_calls.pause_of", lambda number: 0.0)
+    monkeypatch.setattr("cluster.client_calls.pause_of", lambda number, error: 0.0)
     batch = service.client.post("/v1/batches", json={"jobs": [rollout(seed=seed) for seed in range(3)]}).json()
     service.work()
     whole = service.client.get(f"/v1/batches/{batch['batch']}/results").text
@@ -131,7 +132,7 @@ def test_a_refusal_names_the_field(client: Client) -> None:
 
 
 def test_a_call_is_tried_again_while_the_farm_is_away(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cluster.client.pause_of", lambda number: 0.0)
+    monkeypatch.setattr("cluster.client.pause_of", lambda number, error: 0.0)
     transport = Through(service, broken=3)
     with Client(URL, transport=transport) as client:
         assert client.submit("rollout", REQUEST).created
@@ -141,8 +142,33 @@ def test_a_call_is_tried_again_while_the_farm_is_away(service: Service, monkeypa
             client.status()
 
 
+def test_the_client_comes_back_when_the_farm_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("cluster.client.time.sleep", pauses.append)
+    busy = {"title": "Too many requests", "status": 429, "detail": "at most 1 request a second", "code": "too-many"}
+    answers = [httpx.Response(429, json=busy, headers={"Retry-After": "7"}), httpx.Response(502, text="a proxy")]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        return answers.pop(0) if answers else httpx.Response(200, json=[])
+
+    with Client(URL, transport=httpx.MockTransport(answer)) as client:
+        assert client.kinds() == []
+    assert len(pauses) == 2
+    assert 7.0 <= pauses[0] <= 7.7
+    assert pauses[1] < 1.0
+
+
+@pytest.mark.parametrize(
+    ("code", "exit_code"), [("quarantined", 3), ("internal", 3), ("infrastructure", 4), ("input", 2)]
+)
+def test_what_is_not_the_clients_mistake_ends_commands_as_without_a_farm(code: str, exit_code: int) -> None:
+    error = FarmError(Problem(title="Not ready", status=409, detail="it failed", code=code))
+    assert error.exit_code == exit_code
+    assert pickle.loads(pickle.dumps(error)).exit_code == exit_code
+
+
 def test_a_broken_stream_goes_on_after_the_last_event(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cluster.client_calls.pause_of", lambda number: 0.0)
+    monkeypatch.setattr("cluster.client_calls.pause_of", lambda number, error: 0.0)
     job = service.submit()["job"]["id"]
     service.work()
     everything = service.client.get(f"/v1/jobs/{job}/events").text

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import random
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -32,8 +33,9 @@ from cluster.executor import InlineExecutor
 from cluster.farm.analyse_job import AnalyseResult
 from cluster.farm.coordinator import Farm, FarmOptions
 from cluster.farm.desk import Desk
-from cluster.farm.pool import InlinePool
+from cluster.farm.pool import InlinePool, PoolBrokenError
 from cluster.farm.registry import Kinds, written
+from cluster.farm.rollout_job import RolloutJob
 from cluster.farm.status import FarmStatus
 from cluster.ledger import Change, EventKind, Submission
 from cluster.memory_ledger import MemoryLedger
@@ -199,6 +201,22 @@ def test_a_match_is_analysed_on_the_farm_as_by_the_command(databases: Bearoff, t
         stage.submit(kind="analyse", text=RECORD, policy="/etc/passwd")
 
 
+def test_a_match_that_takes_minutes_does_not_count_as_hung(databases: Bearoff) -> None:
+    stage = Stage(pool=ToyPool(1))
+    wait, stage.pool.wait = stage.pool.wait, lambda seconds: []
+    stage.step()
+    (worker,) = stage.farm.crew.roster.workers.values()
+    worker.done = 10  # nothing is compiled any more
+    games = "".join(RECORD.partition("\n\n")[2].replace("Game 1", f"Game {number}") for number in range(1, 31))
+    job = stage.submit(kind="analyse", text=f"0 point match\n\n{games}", policy="quick")
+    for _ in range(8):
+        stage.step(seconds=100.0)
+    assert stage.pool.deaths == 0
+    stage.pool.wait = wait
+    stage.finish()
+    assert stage.state(job) is JobState.DONE
+
+
 MATCH = "XGID=-BBB" + "-" * 18 + "bbb-:0:0:1:{dice}:1:2:0:5:10"
 CUBEFUL: list[dict[str, Any]] = [
     {"position": BEAR_OFF.replace(":21:", ":00:"), "plays": (), "trials": 72},  # no double and double/take
@@ -347,6 +365,61 @@ def test_a_job_whose_question_no_longer_makes_sense_fails_alone() -> None:
     stage.finish()
     assert (stage.state(broken), stage.ledger._jobs[broken].code) == (JobState.FAILED, "input")
     assert stage.state(good) is JobState.DONE
+
+
+@pytest.mark.parametrize("part", ["progress", "blocks", "take"])
+def test_a_failure_of_ours_in_one_job_ends_that_job_alone(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = getattr(RolloutJob, part)
+
+    def broken(self: RolloutJob, *args: Any) -> Any:
+        if self._question.settings.seed == 13:
+            raise ZeroDivisionError("a mistake")
+        return right(self, *args)
+
+    monkeypatch.setattr(RolloutJob, part, broken)
+    stage = Stage()
+    bad, good = stage.submit(seed=13), stage.submit(seed=2)
+    stage.finish()
+    record = stage.ledger._jobs[bad]
+    assert (record.state, record.code, record.message) == (JobState.FAILED, "internal", "ZeroDivisionError: a mistake")
+    assert stage.answer(good) == calm(seed=2)
+
+
+def test_a_coordinator_that_breaks_down_lets_its_jobs_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A training's learner is a thread: it must not go on beside that of the next coordinator."""
+    closed: list[RolloutJob] = []
+    monkeypatch.setattr(RolloutJob, "close", lambda self: closed.append(self))
+    stage = Stage()
+    stage.submit(trials=10_000)
+    stage.until(lambda: stage.farm.crew.roster.held() > 0)
+
+    def broken(seconds: float) -> Any:
+        raise PoolBrokenError("ray is gone")
+
+    stage.pool.wait = broken
+    with pytest.raises(PoolBrokenError):
+        stage.farm.run(threading.Event())
+    assert len(closed) == 1
+    assert stage.ledger.lease("coordinator", "the next one", 15.0)
+
+
+def test_a_known_answer_of_a_job_that_is_cancelled_meanwhile_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage()
+    stage.submit()
+    stage.finish()
+    stage.ledger._questions.clear()
+    stage.ledger._jobs.clear()
+    job = stage.submit()
+    get_result = stage.ledger.get_result
+
+    def cancelled_meanwhile(key: str) -> bytes | None:
+        stage.ledger.finish(job, JobState.CANCELLED, stage.clock())
+        return get_result(key)
+
+    monkeypatch.setattr(stage.ledger, "get_result", cancelled_meanwhile)
+    stage.step()
+    assert stage.state(job) is JobState.CANCELLED
+    assert stage.farm.counters.done == 1
 
 
 # --- deaths ----------------------------------------------------------------------------------------------------------
@@ -600,6 +673,34 @@ def test_a_job_like_one_that_was_measured_begins_on_all_workers_at_once() -> Non
     stage.submit(trials=7200, seed=2)
     stage.step()
     assert stage.farm.crew.roster.held() == 6
+
+
+def test_jobs_of_one_task_keep_all_workers_busy_however_few_clients_there_are() -> None:
+    stage = Stage(pool=ToyPool(12))
+    position = "XGID=-b----E-C---eE---c-e----B-:0:0:1:{}:0:0:0:0:10"
+    rolls = [f"{high}{low}" for high in range(1, 7) for low in range(1, high + 1)]
+    jobs = [
+        stage.submit(kind="evaluate", position=position.format(roll), cubeless=cubeless)
+        for roll in rolls
+        for cubeless in (False, True)
+    ]
+    stage.step()
+    assert stage.farm.crew.roster.held() == 2 * 12
+    stage.finish()
+    assert {stage.state(job) for job in jobs} == {JobState.DONE}
+
+
+def test_trials_that_end_in_the_databases_say_nothing_about_others(databases: Bearoff) -> None:
+    """Those are over four hundred times as soon: guessed by them, first blocks of others would take minutes."""
+    stage = Stage()
+    contact = "XGID=-BBB-" + "a" + "-" * 15 + "bba--:0:0:1:21:0:0:0:0:10"
+
+    def likeness(**fields: Any) -> str:
+        request = RolloutRequest(**{"position": BEAR_OFF, "trials": 36, "candidates": 2} | fields)
+        return KINDS.of("rollout").begin(request, "shipped", stage.desk, stage.ledger).likeness
+
+    assert likeness() == likeness(seed=2, trials=72)
+    assert len({likeness(), likeness(bearoff=False), likeness(position=contact), likeness(level=2)}) == 4
 
 
 def test_a_job_can_be_moved_to_another_class_while_it_waits() -> None:

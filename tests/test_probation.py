@@ -21,6 +21,23 @@ def test_a_machine_is_left_alone_for_twice_as_long_each_time() -> None:
     assert not probation.is_out("another", now)
 
 
+def test_all_workers_of_a_machine_that_fail_together_are_one_failure() -> None:
+    probation = Probation()
+    for number in range(64):
+        probation.failed("m", "another gammonfarm", 100.0 + 0.01 * number)
+    assert not probation.is_out("m", 100.0 + FIRST_PAUSE)
+    probation.failed("m", "another gammonfarm", 200.0)
+    assert probation.is_out("m", 200.0 + 2 * FIRST_PAUSE - 1)
+
+
+def test_a_machine_that_fails_for_years_is_still_only_left_alone() -> None:
+    probation, now = Probation(), 0.0
+    for _ in range(2000):
+        probation.failed("m", "", now)
+        now += LONGEST_PAUSE
+    assert not probation.is_out("m", now)
+
+
 def test_the_pause_has_a_limit_and_good_behaviour_is_rewarded() -> None:
     probation, now = Probation(), 0.0
     for _ in range(50):

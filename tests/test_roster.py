@@ -146,6 +146,14 @@ def test_a_silent_worker_is_overdue_after_its_lease_and_a_waiting_task_does_not_
     assert roster.overdue(1000.0 + LEASE_FLOOR + 1) == ["w"]
 
 
+def test_a_task_that_may_take_long_is_waited_for() -> None:
+    roster = ready("w")
+    roster.workers["w"].done = 10
+    roster.assign(roster.workers["w"], Assignment("job", "a long match", 2.0, patience=20 * LEASE_FLOOR), 1000.0)
+    assert roster.overdue(1000.0 + 20 * LEASE_FLOOR - 1) == []
+    assert roster.overdue(1000.0 + 20 * LEASE_FLOOR + 1) == ["w"]
+
+
 def test_the_first_tasks_of_a_worker_may_take_longer_because_they_compile() -> None:
     roster = Roster()
     roster.meet({"w"}, 0.0)

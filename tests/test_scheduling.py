@@ -85,6 +85,24 @@ def test_a_client_works_on_a_few_jobs_at_a_time_in_the_order_they_came() -> None
     assert f"{JOBS_AT_ONCE:03}" in serve(queue, 20)
 
 
+def test_jobs_that_only_wait_for_their_last_blocks_leave_room_for_others() -> None:
+    names = [f"{i:03}" for i in range(3 * JOBS_AT_ONCE)]
+    queue = queue_of(*((name, "client", Priority.NORMAL) for name in names))
+    begun = []
+    for _ in range(2 * JOBS_AT_ONCE):
+        (job,) = serve(queue, 1)
+        begun.append(job)
+        queue.spend(job)
+    assert begun == names[: 2 * JOBS_AT_ONCE]
+    queue.wait(begun[0], False)
+    queue.move(begun[1], Priority.INTERACTIVE)
+    assert queue.next() == names[2 * JOBS_AT_ONCE]
+    for name in names:
+        queue.remove(name)
+    assert len(queue) == 0
+    assert queue.clients() == 0
+
+
 def test_a_small_job_overtakes_a_large_one_of_the_same_client() -> None:
     queue = queue_of(("large", "client", Priority.NORMAL))
     serve(queue, 300)
@@ -119,7 +137,7 @@ def test_the_same_job_is_not_let_in_twice() -> None:
         queue.add("a", "client", Priority.BULK, 0)
 
 
-@given(st.lists(st.tuples(st.sampled_from("arswm"), st.integers(0, 9), st.sampled_from(Priority)), max_size=60))
+@given(st.lists(st.tuples(st.sampled_from("arswmf"), st.integers(0, 9), st.sampled_from(Priority)), max_size=60))
 def test_whatever_happens_the_queue_names_only_jobs_that_are_in_it(steps: list[tuple[str, int, Priority]]) -> None:
     queue = FairQueue()
     inside: set[str] = set()
@@ -139,6 +157,10 @@ def test_whatever_happens_the_queue_names_only_jobs_that_are_in_it(steps: list[t
         elif what == "w" and job in inside:
             queue.begin(job)
             queue.wait(job, True)
+            waiting.add(job)
+        elif what == "f" and job in inside:
+            queue.begin(job)
+            queue.spend(job)
             waiting.add(job)
         elif what == "m" and job in inside:
             queue.move(job, priority)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -20,13 +21,14 @@ from cluster.ledger import Event, EventKind, Submission
 from cluster.memory_ledger import MemoryLedger
 from cluster.scheduling import Priority
 from cluster.schemas import RolloutResult
+from cluster.service import batches
 from cluster.service.app import create_app
 from cluster.service.auth import Role, Tokens, new_token
 from cluster.service.limits import Limits, Rates
 from cluster.service.problems import ProblemError
 from cluster.service.streams import Hub, job_events
 from cluster.service_models import Extension, JobAnswer, JobView, PriorityChange, Problem
-from cluster.store import JobKind, JobState
+from cluster.store import JobKind, JobRecord, JobState
 from engine.errors import InfrastructureError, InputError
 from engine.evaluator import Nets
 
@@ -127,6 +129,24 @@ def test_the_same_question_is_the_same_job_however_it_is_written(service: Servic
     assert service.submit(seed=2)["job"]["id"] != first["job"]["id"]
 
 
+def test_an_answer_of_a_version_with_other_fields_is_made_again_when_it_is_asked_for(service: Service) -> None:
+    job = service.submit()["job"]["id"]
+    service.work()
+    answer = service.ledger.get_result(job)
+    assert answer is not None
+    record = service.ledger._jobs[job]
+    versions = json.loads(record.report)["provenance"]["versions"]
+    elder = record.report.replace(f'"gammonfarm":"{versions["gammonfarm"]}"', '"gammonfarm":"0.0.1"')
+    service.ledger._jobs[job] = dataclasses.replace(record, report=elder)
+    assert service.submit(200)["job"]["id"] == job  # its fields are still the same
+    service.ledger.put_result(job, b'{"of another":"time"}')
+    again = service.submit(201)["job"]["id"]
+    assert again == f"{job}-2"
+    service.work()
+    assert service.ledger.get_result(job) == answer
+    assert service.submit(200)["job"]["id"] == again
+
+
 def test_asking_again_in_a_higher_class_moves_the_job_up_and_never_down(service: Service) -> None:
     service.submit()
     up = service.client.post("/v1/jobs", json=rollout() | {"priority": "interactive"}).json()
@@ -140,7 +160,9 @@ def test_a_job_can_be_cancelled_once_and_its_question_asked_again(service: Servi
     cancelled = service.client.post(f"/v1/jobs/{job}/cancel").json()
     assert (cancelled["state"], cancelled["message"]) == ("cancelled", "by local")
     assert service.client.post(f"/v1/jobs/{job}/cancel").json() == cancelled
-    problem(service.client.get(f"/v1/jobs/{job}/result"), 409, "not-ready")
+    gone = service.client.get(f"/v1/jobs/{job}/result")
+    problem(gone, 409, "cancelled")
+    assert "retry-after" not in gone.headers  # it will never be there
     assert service.submit()["job"]["id"] == f"{job}-2"
 
 
@@ -172,6 +194,21 @@ def test_jobs_are_listed_by_page(service: Service) -> None:
     assert second["before"] is None
     assert service.client.get("/v1/jobs", params={"state": "done"}).json()["jobs"] == []
     assert len(service.client.get("/v1/jobs", params={"kind": "rollout", "client": "local"}).json()["jobs"]) == 5
+
+
+def test_long_questions_are_neither_kept_in_memory_nor_told_in_lists(service: Service) -> None:
+    match = "1 point match\n\n Game 1\n A : 0     B : 0\n  1) 31: 8/5 6/5    42: 8/4 6/4\n"
+    records = [f'; [Event "{number}"]\n{"; " + 100_000 * "x"}\n{match}' for number in range(2)]
+    for record in [*records, records[0]]:
+        answer = service.client.post("/v1/jobs", json={"kind": "analyse", "request": {"text": record}})
+        assert answer.status_code in (200, 201), answer.text
+    assert answer.status_code == 200
+    listed = service.client.get("/v1/jobs").json()["jobs"]
+    assert [len(job["request"]["text"]) < 600 for job in listed] == [True, True]
+    assert len(service.client.get(f"/v1/jobs/{listed[0]['id']}").json()["request"]["text"]) > 100_000
+    front = service.app.state.shared.front
+    assert len(front._keys) == 2
+    assert sum(len(key) for key in front._keys) < 100
 
 
 def test_an_evaluation_is_a_job_too(service: Service) -> None:
@@ -241,6 +278,14 @@ def test_a_job_that_is_too_large_is_refused() -> None:
     service = Service(size=1000)
     problem(service.client.post("/v1/jobs", json=rollout(trials=501)), 413, "too-large")
     service.submit(trials=500)
+
+
+@pytest.mark.parametrize("recipe", ["quick", "td"])
+def test_a_training_without_end_is_refused_and_those_that_are_shipped_are_not(service: Service, recipe: str) -> None:
+    asked = {"kind": "train", "request": {"recipe": recipe}}
+    assert service.client.post("/v1/jobs", json=asked).status_code == 201
+    asked["request"] |= {"generations": 100_000, "games_per_shard": 20_000}  # type: ignore[operator]
+    assert "2,000,000" in problem(service.client.post("/v1/jobs", json=asked), 413, "too-large")["detail"]
 
 
 def test_too_many_requests_are_told_when_to_come_back() -> None:
@@ -316,6 +361,16 @@ def test_without_a_known_token_only_the_health_is_told(guarded: Any) -> None:
     assert service.client.get("/health").status_code == 200
 
 
+def test_large_bodies_are_read_of_known_callers_only(guarded: Any) -> None:
+    service, of = guarded
+    large = {"jobs": [rollout(seed=seed) for seed in range(3000)]}
+    assert len(json.dumps(large)) > 300_000
+    for headers in ({}, {"Authorization": "Bearer gf_of_somebody_else"}, {"Authorization": "Basic x"}):
+        problem(service.client.post("/v1/batches", json=large, headers=headers), 413, "too-large")
+    assert service.client.post("/v1/batches", json=large, headers=of("anna")).status_code == 201
+    problem(service.client.post("/v1/batches", json={"jobs": [rollout()]}), 401, "unauthorized")
+
+
 def test_a_job_that_two_clients_asked_for_goes_on_until_both_have_cancelled(guarded: Any) -> None:
     service, of = guarded
     first, second = (service.client.post("/v1/jobs", json=rollout(), headers=of(n)).json() for n in ("anna", "ben"))
@@ -347,6 +402,19 @@ def test_a_token_that_is_taken_out_of_the_file_is_refused_at_once(tmp_path: Path
     file.write_text("# nobody\n")
     assert tokens.caller(token) is None
     assert tokens.required
+
+
+def test_a_slip_in_the_file_of_tokens_shuts_out_nobody_else_while_the_farm_runs(tmp_path: Path) -> None:
+    (anna, anna_line), (ben, ben_line), (eve, eve_line) = (new_token(n, Role.SUBMIT) for n in ("anna", "ben", "eve"))
+    file = tmp_path / "tokens"
+    file.write_text(f"{anna_line}\n{ben_line}\n{eve_line}\n")
+    tokens = Tokens(file)
+    file.write_bytes(f"{anna_line}\n{ben_line[:-7]}\n".encode() + b"\xff\n")
+    assert [tokens.caller(token) is not None for token in (anna, ben, eve)] == [True, False, False]
+    file.write_text(f"{anna_line}\n{ben_line}\n")
+    assert [tokens.caller(token) is not None for token in (anna, ben, eve)] == [True, True, False]
+    with pytest.raises(InputError, match="line 1"):
+        Tokens(text=ben_line[:-7])
 
 
 def test_a_line_that_is_no_token_is_refused_without_being_repeated() -> None:
@@ -393,6 +461,12 @@ def test_a_stream_goes_on_after_the_last_event_that_was_seen(service: Service) -
     assert events_of(service.client.get(path, headers={"Last-Event-ID": str(len(everything))}).text) == []
 
 
+def test_a_command_that_works_for_itself_has_no_events_to_wait_for(service: Service) -> None:
+    record = JobRecord("0123456789abcdef", JobKind.ROLLOUT, JobState.RUNNING, "{}", 1.0, 1.0, owner="host/1")
+    service.ledger.put_job(record)
+    problem(service.client.get(f"/v1/jobs/{record.id}/events"), 409, "not-ready")
+
+
 def test_a_stream_hears_of_what_the_feed_did_not_tell(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cluster.service.streams._HEARTBEAT", 0.05)
     monkeypatch.setattr(service.app.state.shared.hub._ledger, "feed", lambda mark, wait=0.0: ([], "0"))
@@ -400,6 +474,13 @@ def test_a_stream_hears_of_what_the_feed_did_not_tell(service: Service, monkeypa
     service.work_beside()
     kinds = [e["kind"] for e in events_of(service.client.get(f"/v1/jobs/{job}/events").text)]
     assert kinds[-1] == "done"
+
+
+def test_a_stream_whose_reader_has_seen_more_than_there_is_ends_with_the_job(service: Service) -> None:
+    """As after Redis lost its last second."""
+    job = service.submit(trials=360)["job"]["id"]
+    service.work_beside()
+    assert events_of(service.client.get(f"/v1/jobs/{job}/events", params={"after": 1000}).text) == []
 
 
 def test_every_stream_of_a_job_hears_all_of_its_events_in_order() -> None:
@@ -427,6 +508,47 @@ def test_every_stream_of_a_job_hears_all_of_its_events_in_order() -> None:
         return list(found)
 
     assert asyncio.run(listen()) == [list(range(1, 13))] * 50
+
+
+class UnreadableLedger(MemoryLedger):
+    """Has an event in its feed that this version does not know."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failed = 0
+
+    def feed(self, after: str | None, wait: float = 0.0, limit: int = 1000) -> tuple[list[Event], str]:
+        events, mark = super().feed(after, wait, limit)
+        if any(event.job == "bad" for event in events):
+            self.failed += 1
+            raise ValueError("'paused' is not a valid EventKind")
+        return events, mark
+
+
+def test_streams_outlive_an_event_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cluster.service.streams._WAIT", 0.01)
+    ledger = UnreadableLedger()
+
+    def submit(key: str) -> str:
+        return ledger.submit([Submission(JobKind.ROLLOUT, key, "{}", "anna", Priority.NORMAL)], 1.0)[0].job
+
+    async def listen() -> list[EventKind]:
+        hub, job, kinds = Hub(ledger, 100), submit("good"), []
+        hub.start()
+        async for some in job_events(hub, job, 0):
+            kinds += [event.kind for event in some]
+            if kinds == [EventKind.QUEUED]:
+                submit("bad")
+                while not ledger.failed:
+                    await asyncio.sleep(0.01)
+                await asyncio.sleep(0.1)  # it reads on
+                ledger.start(job, 1, 2.0)
+                ledger.finish(job, JobState.DONE, 3.0)
+        hub.close()
+        return kinds
+
+    heard = asyncio.run(asyncio.wait_for(listen(), 10))
+    assert heard == [EventKind.QUEUED, EventKind.STARTED, EventKind.DONE]
 
 
 class SlowLedger(MemoryLedger):
@@ -510,6 +632,24 @@ def test_one_bad_submission_does_not_stop_a_batch(service: Service) -> None:
     assert (progress["jobs"], progress["states"]) == (2, {"queued": 2})
 
 
+def test_a_batch_moves_its_jobs_up_in_one_trip(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    trips: list[int] = []
+    take = service.ledger.take
+    asked = [rollout(seed=seed) for seed in range(5)]
+    first = service.client.post("/v1/batches", json={"jobs": asked}).json()["items"]
+
+    def counted(steps: Any) -> Any:
+        trips.append(len(steps))
+        return take(steps)
+
+    monkeypatch.setattr(service.ledger, "take", counted)
+    urgent = [one | {"priority": "interactive"} for one in asked]
+    again = service.client.post("/v1/batches", json={"jobs": urgent}).json()["items"]
+    assert [item["job"] for item in again] == [item["job"] for item in first]
+    assert {service.ledger._jobs[item["job"]].priority for item in again} == {Priority.INTERACTIVE}
+    assert trips == [5]
+
+
 def test_the_answers_of_a_batch_are_streamed_as_they_come(service: Service) -> None:
     jobs = [rollout(seed=seed) for seed in range(4)]
     batch = service.client.post("/v1/batches", json={"jobs": jobs}).json()
@@ -520,11 +660,41 @@ def test_the_answers_of_a_batch_are_streamed_as_they_come(service: Service) -> N
         assert stream.headers["content-type"].startswith("application/x-ndjson")
         lines = [json.loads(line) for line in stream.iter_lines() if line]
     assert lines[0]["job"] == cancelled
-    assert lines[0]["problem"]["code"] == "not-ready"
+    assert lines[0]["problem"]["code"] == "cancelled"
     done = {line["job"]: line["answer"] for line in lines[1:]}
     assert set(done) == {item["job"] for item in batch["items"][:3]}
     for answer in done.values():
         RolloutResult.model_validate(answer["result"])
+
+
+def test_the_jobs_of_a_batch_that_wait_are_not_read_again_and_again(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cluster.service.batches._LOOK_AGAIN", 0.01)
+    asked = {"jobs": [rollout(seed=seed) for seed in range(30)]}
+    batch = service.client.post("/v1/batches", json=asked).json()["batch"]
+    looks, read = 0, []
+    get_states, answers = service.ledger.get_states, batches._answers
+
+    def counted(jobs: Any) -> Any:
+        nonlocal looks
+        looks += 1
+        if looks == 5:
+            service.work_beside()
+        return get_states(jobs)
+
+    def noted(shared: Any, jobs: list[str]) -> Any:
+        read.append(jobs)
+        return answers(shared, jobs)
+
+    monkeypatch.setattr(service.ledger, "get_states", counted)
+    monkeypatch.setattr(batches, "_answers", noted)
+    assert service.client.get(f"/v1/batches/{batch}").json()["states"] == {"queued": 30}
+    lines = [line for line in service.client.get(f"/v1/batches/{batch}/results").text.splitlines() if line]
+    assert len(lines) == 30
+    assert looks > 5
+    assert sum(map(len, read)) == 30  # each once
+    assert max(map(len, read)) <= 20
 
 
 def test_an_unknown_batch_is_not_found(service: Service) -> None:
@@ -532,6 +702,30 @@ def test_an_unknown_batch_is_not_found(service: Service) -> None:
 
 
 # --- operations ------------------------------------------------------------------------------------------------------
+
+
+def test_the_health_is_told_while_all_threads_are_busy(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    busy, go_on = threading.Semaphore(0), threading.Event()
+
+    def slow(job: str) -> Any:
+        busy.release()
+        go_on.wait(20)
+
+    monkeypatch.setattr(service.ledger, "get_job", slow)
+    asking = [threading.Thread(target=service.client.get, args=(f"/v1/jobs/{n:08x}",)) for n in range(60)]
+    for thread in asking:
+        thread.start()
+    for _ in range(40):
+        assert busy.acquire(timeout=20)
+    said: list[int] = []
+    health = threading.Thread(target=lambda: said.append(service.client.get("/health").status_code))
+    health.start()
+    health.join(5)
+    told = list(said)
+    go_on.set()
+    for thread in [*asking, health]:
+        thread.join()
+    assert told == [200]
 
 
 def test_readiness_needs_a_coordinator_that_speaks(service: Service) -> None:

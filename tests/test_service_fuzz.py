@@ -133,7 +133,7 @@ def test_a_last_event_id_is_a_number_or_ignored(text: str) -> None:
 def test_a_record_of_another_version_is_still_listed_and_its_job_refused(text: str) -> None:
     ledger = MemoryLedger()
     ledger.submit([Submission(JobKind.ROLLOUT, "k", text, "anna", Priority.NORMAL)], 1.0)
-    (record,) = ledger.find_jobs(JobQuery())
+    (record,) = ledger.find_jobs(JobQuery()).jobs
     assert job_view(record).id == "k"
     with pytest.raises(InputError, match="request"):
         read(Kinds().of(JobKind.ROLLOUT), text)

@@ -53,10 +53,15 @@ def list_jobs(
 ) -> None:
     """List jobs, those created last first."""
     from cluster.cli.render_farm import show_jobs
+    from cluster.service_models import JobPage
     from cluster.store import JobState
 
+    asked = JobState(state.value) if state else None
     with farm() as connection:
-        page = connection.jobs(JobState(state.value) if state else None, client=client, limit=limit)
+        page = connection.jobs(asked, client=client, limit=limit)
+        while page.before is not None and len(page.jobs) < limit:
+            more = connection.jobs(asked, client=client, before=page.before, limit=limit - len(page.jobs))
+            page = JobPage(jobs=page.jobs + more.jobs, before=more.before)
     if json:
         print_json(page)
     else:

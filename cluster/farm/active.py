@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cluster.farm.kinds import Cost, JobRun, Piece
-from cluster.ledger import Completion
+from cluster.ledger import Change, Completion, noted
 from cluster.roster import Assignment
 from cluster.scheduling import Arrival, Speed
 from cluster.store import JobRecord, TrialRange
@@ -34,6 +34,7 @@ class ActiveJob:
 
     def __post_init__(self) -> None:
         self.arrival = Arrival(self.started)
+        self._aside = Speed()  # of pieces without units
         self.noted = self.started  # of its beginning its watchers know
 
     def next(self, workers: int, under_way: Mapping[str, Sequence[TrialRange]], *, brisk: bool = False) -> Piece | None:
@@ -53,13 +54,20 @@ class ActiveJob:
         return self.ready.popleft() if self.ready else None
 
     @property
+    def spent(self) -> bool:
+        """Whether all of it is handed out, for good."""
+        return not self.ready and self.run.left <= 0
+
+    @property
     def restless(self) -> bool:
         """Whether it can have new tasks although nothing came back."""
         return not self.run.series
 
     def assignment(self, piece: Piece) -> Assignment:
         """The piece on its way."""
-        made = Assignment(self.record.id, piece.task, self.speed.seconds(piece.units))
+        # What says nothing about the speed takes its time all the same: it counts, and workers are not had for nothing.
+        expected = self.speed.seconds(piece.units) if piece.units else self._aside.seconds(1)
+        made = Assignment(self.record.id, piece.task, expected, piece.patience)
         self.under_way[id(made)] = (made, piece)
         return made
 
@@ -77,8 +85,8 @@ class ActiveJob:
         self.workers.add(worker)
         self.retries += assignment.kills
         self.seconds += seconds
-        if piece.units:
-            self.speed.measured(piece.units, seconds)
+        speed, units = (self.speed, piece.units) if piece.units else (self._aside, 1)
+        speed.measured(units, seconds)
         self.arrival.served(seconds)
         return piece
 
@@ -117,6 +125,14 @@ class ActiveJob:
         if eta is not None:
             said["eta"] = round(eta, 1)
         return said
+
+    def news(self, now: float, wall: float) -> Change | None:
+        """What its watchers have not heard of yet, if anything."""
+        done = self.run.done
+        if done == self.noted_done:
+            return None
+        said, self.noted_done = self.progress(now), done
+        return noted(self.record.id, done, self.run.total, said, wall)
 
     def spec_of(self, assignment: Assignment) -> WorkerSpec[Any, Any]:
         """How the worker of one of its tasks is made."""

@@ -43,6 +43,8 @@ from workers.spec import Weights, WorkerSpec
 
 MOST_LETTERS = 1_000_000
 """Of a record in a request; the API bounds bodies too."""
+_PATIENCE = 30.0
+"""Seconds that a turn may take where everything is searched deeply and rolled out."""
 _Name = Annotated[str, Field(min_length=1, max_length=40)]
 _Content = Annotated[str, Field(min_length=1, max_length=MOST_LETTERS)]
 
@@ -93,12 +95,17 @@ class AnalyseKind:
 
     def key(self, request: AnalyseRequest, net: str, desk: Desk) -> str:
         """See `Kind`."""
+        return self._read(request, net, desk)[0]
+
+    def _read(self, request: AnalyseRequest, net: str, desk: Desk) -> tuple[str, bytes, int]:
+        """Key, content and turns; the record is read once, which takes as long as a quick analysis of it."""
         content = _content(request)
-        if not read_record(content).games:
+        record = read_record(content)
+        if not record.games:
             raise InputError("text" if request.base64 is None else "base64", request.name, "a record with games")
         _policy(request)
         check_cube_names(request.met, request.efficiency)
-        return content_key(
+        key = content_key(
             {
                 "kind": "analyse",
                 "version": [RESULT_VERSION, VALUES_VERSION, BEAROFF_VERSION],
@@ -108,14 +115,16 @@ class AnalyseKind:
                 **request.model_dump(mode="json", exclude={"text", "base64"}),
             }
         )
+        return key, content, record.turns
 
     def begin(self, request: AnalyseRequest, net: str, desk: Desk, store: Store) -> OneTaskJob:
         """See `Kind`."""
-        nets, key = desk.nets(net), self.key(request, net, desk)
+        nets, (key, content, turns) = desk.nets(net), self._read(request, net, desk)
         return OneTaskJob(
             WorkerSpec(build_analyse_worker, weights_of(nets), nets.digest),
-            AnalyseTask(_content(request), request.model_copy(update={"text": None, "base64": None})),
+            AnalyseTask(content, request.model_copy(update={"text": None, "base64": None})),
             lambda cost: where_from(key, nets.main.digest, cost.job, cost.seconds),
+            patience=_PATIENCE * turns,
         )
 
     def extended(self, request: AnalyseRequest, changes: Mapping[str, Any]) -> AnalyseRequest:

@@ -61,7 +61,7 @@ class Patience:
             self._since = now
             log.warning("the ledger is away: %s", error)
         pause = min(_FIRST_PAUSE * 2**self._pauses, _LONGEST_PAUSE)
-        self._pauses += 1
+        self._pauses += pause < _LONGEST_PAUSE
         self._again_at = now + pause * (0.5 + 0.5 * self._random.random())
         self.failures += 1
 

@@ -14,16 +14,17 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from cluster.farm.active import ActiveJob, failure_of
 from cluster.farm.charge import LEASE_SECONDS, Charge, Patience
-from cluster.farm.crew import Crew, names_of
+from cluster.farm.crew import Crew
 from cluster.farm.desk import Desk
 from cluster.farm.pool import Outcome, WorkerPool
 from cluster.farm.registry import Kinds, read
 from cluster.farm.sharing import Sharing, UnderWay
 from cluster.farm.status import Counters, farm_status
-from cluster.ledger import Block, Change, Completion, EventKind, Ledger, noted, started
+from cluster.ledger import Block, Change, Completion, EventKind, Ledger, started
 from cluster.roster import Assignment
 from cluster.scheduling import Courtesy, FairQueue, Priority, Speeds
 from cluster.store import JobRecord, JobState
@@ -35,6 +36,7 @@ _STATUS_SECONDS = _NOTE_SECONDS = 1.0
 _RECONCILE_SECONDS = 30.0
 _MOST_BEGUN_A_STEP = 50
 
+T = TypeVar("T")
 Tracker = Callable[[JobRecord, ActiveJob | None, JobState], None]  # told of every job that ended here
 
 
@@ -95,10 +97,13 @@ class Farm:
     # The loop
 
     def run(self, stop: threading.Event, wait: float = 0.1) -> None:
-        """Work until told to stop; then give the duty back."""
-        while not stop.is_set():
-            self.step(wait)
-        self._charge.give_back()
+        """Work until told to stop; then, or when that fails, let all jobs go and give the duty back."""
+        try:
+            while not stop.is_set():
+                self.step(wait)
+        finally:
+            self._start_over()
+            self._charge.give_back()
 
     def step(self, wait: float = 0.0) -> bool:
         """Everything that can be done now. Returns whether anything was.
@@ -156,7 +161,8 @@ class Farm:
         active = self._active.get(outcome.assignment.job or "")
         if active is None or outcome.error is not None or active.piece_of(outcome.assignment) is None:
             return []
-        return active.run.blocks(outcome.assignment.task, outcome.output)
+        blocks = self._tried(active.record.id, lambda: active.run.blocks(outcome.assignment.task, outcome.output))
+        return blocks or []
 
     def _count(self, outcome: Outcome, blocks: list[Block]) -> None:
         assignment = outcome.assignment
@@ -175,9 +181,7 @@ class Farm:
         if outcome.error is not None:
             self._end(assignment.job, JobState.FAILED, *failure_of(outcome.error))
             return
-        log.debug("block done in %.2f s", outcome.seconds, extra=names_of(assignment, outcome.worker))
-        self.counters.blocks += 1
-        self.counters.units += piece.units
+        self.counters.served(piece.units)
         self._safely(active, lambda: active.run.take(assignment.task, outcome.output))
         for series, trials, payload in blocks:
             for other in self._sharing.others(assignment.job, series):
@@ -185,17 +189,22 @@ class Farm:
                 self._safely(sharer, lambda s=sharer, b=(series, trials, payload): s.run.offer(*b))  # type: ignore[misc]
                 self._queue.wait(other, False)
 
-    def _safely(self, active: ActiveJob, act: Callable[[], object]) -> None:
-        """A failure of ours in one job ends that job and no other."""
+    def _tried(self, job: str, act: Callable[[], T]) -> T | None:
+        """A failure of ours in one job ends that job and no other: then None."""
         try:
-            act()
-            if active.run.finished:
-                self._end(active.record.id, JobState.DONE)
+            return act()
         except InfrastructureError:
             raise
         except Exception as error:
-            log.exception("job %s failed", active.record.id, extra={"job": active.record.id})
-            self._end(active.record.id, JobState.FAILED, *failure_of(error))
+            if not isinstance(error, InputError):
+                log.exception("job %s failed", job, extra={"job": job})
+            self._end(job, JobState.FAILED, *failure_of(error))
+            return None
+
+    def _safely(self, active: ActiveJob, act: Callable[[], object] = lambda: None) -> None:
+        self._tried(active.record.id, act)
+        if self._tried(active.record.id, lambda: active.run.finished):
+            self._end(active.record.id, JobState.DONE)
 
     # Orders
 
@@ -244,7 +253,7 @@ class Farm:
         for other in self._sharing.leave(job):
             self._queue.wait(other, False)
         if active.under_way:
-            self.crew.free(job)
+            self.crew.free(job, self._clock())
 
     def _dispatch(self, now: float) -> bool:
         moved, begun = False, 0
@@ -276,20 +285,17 @@ class Farm:
         active = self._active[job]
         # Its part of the workers: the last blocks of a job are cut for as many.
         workers = self.crew.roster.ready() // len(self._active) or 1
-        try:
-            piece = active.next(workers, UnderWay(self._sharing, job, self._active), brisk=brisk)
-        except InfrastructureError:
-            raise
-        except Exception as error:
-            self._end(job, JobState.FAILED, *failure_of(error))
-            return None
+        under_way = UnderWay(self._sharing, job, self._active)
+        piece = self._tried(job, lambda: active.next(workers, under_way, brisk=brisk))
         self._sharing.note(active)
         if piece is None:
-            self._safely(active, lambda: None)
+            self._safely(active)
             self._queue.wait(job, True)
             return None
         assignment = active.assignment(piece)
         self._queue.charge(job, assignment.expected)
+        if active.spent:
+            self._queue.spend(job)
         return assignment
 
     # The life of a job
@@ -306,29 +312,24 @@ class Farm:
             known = self._ledger.get_result(record.key)
             if known is not None:
                 report = kind.old_report(record.key, net, known, job)
-                self._ledger.finish(job, JobState.DONE, self._wall(), report=json.dumps(report, separators=(",", ":")))
-                self._tracker(record, None, JobState.DONE)
-                self.counters.done += 1
-                self._forget(job)
+                text = json.dumps(report, separators=(",", ":"))
+                by_us = self._ledger.finish(job, JobState.DONE, self._wall(), report=text)
+                self._ended(job, JobState.DONE, by_us, was=record)
                 return
         except ValueError as error:
             if isinstance(error, InputError):
                 self._end(job, JobState.FAILED, *failure_of(error))
                 return
             # A result of a version with other fields: it is made again from the trials.
-        try:
-            run = kind.begin(request, net, self._desk, self._ledger)
-        except InfrastructureError:
-            raise
-        except Exception as error:
-            self._end(job, JobState.FAILED, *failure_of(error))
+        run = self._tried(job, lambda: kind.begin(request, net, self._desk, self._ledger))
+        if run is None:
             return
         self._starting[job] = started(job, run.total, self._wall())
         log.info("job %s begins: %s of %s", job, record.kind.value, record.client, extra={"job": job})
         active = ActiveJob(record, run, now, self._speeds.of(run.likeness))
         self._active[job] = active
         self._sharing.note(active)
-        self._safely(active, lambda: None)
+        self._safely(active)
 
     def _end(self, job: str, state: JobState, message: str = "", code: str = "") -> None:
         """Decide how a job ends; `_conclude` writes it."""
@@ -356,13 +357,14 @@ class Farm:
             self._ended(one.job, JobState.DONE, by_us)
         return moved
 
-    def _ended(self, job: str, state: JobState, by_us: bool, message: str = "") -> None:
+    def _ended(self, job: str, state: JobState, by_us: bool, message: str = "", was: JobRecord | None = None) -> None:
         active = self._active.get(job)
+        record = active.record if active is not None else was
         if by_us:
             self.counters.ended(state)
             log.info("job %s is %s %s", job, state.value, message, extra={"job": job})
-            if active is not None:
-                self._tracker(active.record, active, state)
+            if record is not None:
+                self._tracker(record, active, state)
         self._forget(job)
 
     def _note(self, now: float) -> None:
@@ -376,11 +378,9 @@ class Farm:
                 self._queue.wait(job, False)
             if why := active.given_up(now):
                 self._end(job, JobState.FAILED, why, "deadline")
-            self._safely(active, lambda: None)
-            done = active.run.done
-            if done != active.noted_done and job not in self._ending:
-                active.noted_done = done
-                steps.append(noted(job, done, active.run.total, active.progress(now), self._wall()))
+            self._safely(active)
+            news = self._tried(job, lambda one=active: one.news(now, self._wall()))  # type: ignore[misc]
+            steps += [news] if news is not None and job not in self._ending else []
         self._ledger.take(steps)
 
     def _say(self, now: float) -> None:

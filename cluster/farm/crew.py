@@ -20,6 +20,7 @@ from workers.spec import WorkerSpec
 log = logging.getLogger(__name__)
 
 _LONG_TASK = 5.0
+"""Seconds: a task that nobody needs any more and that takes longer ends with its worker."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Crew:
         """Forget all work."""
         self.roster = Roster(self._recheck, self._random.randrange(2**32))
         self.lost: deque[Assignment] = deque()
+        self._unwanted: deque[tuple[float, WorkerState, Assignment]] = deque()
 
     def drop_everything(self) -> None:
         """End whoever holds work, and forget it."""
@@ -62,6 +64,7 @@ class Crew:
         """See who has come and who has gone."""
         for name in self.roster.meet(self.pool.members(), now):
             yield from self._bury(name)
+        self._end_what_nobody_needs(now)
         for name in self.roster.overdue(now) if look_for_hung else ():
             yield from self._bury(name, hung=True)
             self.pool.kill(name)
@@ -91,19 +94,34 @@ class Crew:
             return False
         if ask_again:
             self.roster.suspect(outcome.worker)
+        log.debug("block done in %.2f s", outcome.seconds, extra=names_of(outcome.assignment, outcome.worker))
         return True
 
-    def free(self, job: str) -> None:
+    def free(self, job: str, now: float) -> None:
         """Nobody needs a job's tasks any more: what waits is taken back, what runs ends soon or with its worker."""
         self.lost = deque(assignment for assignment in self.lost if assignment.job != job)
         for name, assignment in self.roster.running(job):
-            worker = self.roster.workers[name]
+            worker = self.roster.workers.get(name)
+            if worker is None:
+                continue  # ended just now, with the task before this one
             if worker.held[0] is not assignment:
                 self.pool.withdraw(name, assignment)
             elif assignment.expected > _LONG_TASK:
-                worker.held.remove(assignment)
-                self.lost.extend(self.roster.forget(name).again)
-                self.pool.kill(name)
+                self._end(worker, job)
+            else:
+                self._unwanted.append((now + _LONG_TASK, worker, assignment))
+
+    def _end_what_nobody_needs(self, now: float) -> None:
+        """Tasks that were expected to end soon, and have not."""
+        while self._unwanted and self._unwanted[0][0] <= now:
+            _, worker, assignment = self._unwanted.popleft()
+            if assignment in worker.held and self.roster.workers.get(worker.name) is worker:
+                self._end(worker, assignment.job)
+
+    def _end(self, worker: WorkerState, job: str | None) -> None:
+        """End a worker for a task of a job that nobody needs; what else it holds runs elsewhere."""
+        self.lost.extend(assignment for assignment in self.roster.forget(worker.name).again if assignment.job != job)
+        self.pool.kill(worker.name)
 
     def _judge(self, outcome: Outcome) -> None:
         if outcome.error is None and is_right(outcome.assignment.task, outcome.output):

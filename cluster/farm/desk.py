@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 
@@ -13,6 +15,9 @@ from engine.errors import InputError
 from engine.evaluator import Evaluator, Nets
 
 _NET = re.compile(r"shipped|champion|[A-Za-z0-9_.-]{1,60}@[A-Za-z0-9_.-]{1,60}|[0-9a-f]{6,16}")
+_MOVES = re.compile(r"^champion$|@(?![0-9]+$)")
+_MOVES_SECONDS = 10.0
+"""A name that can come to mean another net (champion, an alias) is looked up again after so long."""
 _KEPT = 4
 
 
@@ -25,13 +30,18 @@ class Desk:
     """
 
     def __init__(
-        self, nets: Callable[[str], Nets] | None = None, databases: Callable[[int], Bearoff] | None = None
+        self,
+        nets: Callable[[str], Nets] | None = None,
+        databases: Callable[[int], Bearoff] | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._load = nets or _named_nets
         self._open = databases or (lambda checkers: open_databases(two_sided_checkers=checkers))
-        self._nets: OrderedDict[str, Nets] = OrderedDict()
+        self._clock = clock
+        self._nets: OrderedDict[str, tuple[Nets, float]] = OrderedDict()
         self._evaluators: OrderedDict[tuple[str, int | None], Evaluator] = OrderedDict()
-        self._lock = threading.RLock()
+        # Taken in this order. Who only wants a net that is known waits neither for a search nor for the registry.
+        self._quiet, self._loading, self._lock = threading.RLock(), threading.Lock(), threading.Lock()
 
     def digest(self, net: str) -> str:
         """The digest that a name means now: what is written down, so that an answer never changes with a name."""
@@ -45,15 +55,28 @@ class Desk:
         """
         if not _NET.fullmatch(net):
             raise InputError("net", net, "shipped, champion, NAME@ALIAS, NAME@VERSION or a digest")
+        known = self._known(net)
+        if known is not None:
+            return known
+        with self._loading:
+            known = self._known(net)  # by now, perhaps
+            if known is not None:
+                return known
+            found = self._load(net)
+            with self._lock:
+                self._nets[net] = found, self._clock() + _MOVES_SECONDS if _MOVES.search(net) else math.inf
+                self._nets[found.main.digest] = found, math.inf
+                while len(self._nets) > 2 * _KEPT:
+                    self._nets.popitem(last=False)
+        return found
+
+    def _known(self, net: str) -> Nets | None:
         with self._lock:
-            if net not in self._nets:
-                found = self._load(net)
-                self._nets[net] = found
-                self._nets[found.main.digest] = found
+            found, until = self._nets.get(net, (None, 0.0))
+            if found is None or self._clock() >= until:
+                return None
             self._nets.move_to_end(net)
-            while len(self._nets) > 2 * _KEPT:
-                self._nets.popitem(last=False)
-            return self._nets[net]
+            return found
 
     def databases(self, checkers: int) -> Bearoff:
         """The bear-off databases; built where they are missing."""
@@ -62,7 +85,7 @@ class Desk:
     def evaluator(self, net: str, checkers: int | None) -> Evaluator:
         """A net with the databases (None: without). Only for use by one thread at a time: hold `quiet`."""
         key = (self.nets(net).digest, checkers)
-        with self._lock:
+        with self._quiet:
             if key not in self._evaluators:
                 nets = self.nets(net)
                 found = Evaluator(nets) if checkers is None else Evaluator(nets, self.databases(checkers).arrays)
@@ -75,7 +98,7 @@ class Desk:
     @property
     def quiet(self) -> threading.RLock:
         """Held while an evaluator works."""
-        return self._lock
+        return self._quiet
 
 
 def shipped_name(field: str, value: str, folder: str) -> str:

@@ -27,6 +27,8 @@ class Piece:
     """What it costs, in the job's own unit (trials, positions, shards); 0: it says nothing about the job's speed."""
     ranges: tuple[tuple[str, TrialRange], ...] = ()
     """What it will compute, by series: other jobs that want the same wait for it."""
+    patience: float = 0.0
+    """Seconds that it may well take, where that can be minutes: before that its worker doesn't count as hung."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class JobRun(Protocol):
 
     @property
     def left(self) -> int:
-        """Units that nobody was asked for."""
+        """Units that nobody was asked for; 0 only once there will be none any more."""
 
     def pieces(self, units: int, under_way: Mapping[str, Sequence[TrialRange]]) -> list[Piece]:
         """The next tasks, of about so many units together; [] when there is nothing to hand out now.

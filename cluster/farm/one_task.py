@@ -18,6 +18,7 @@ class OneTaskJob:
     Args:
         spec: how its worker is made; `run(task)` gives the exact answer as JSON bytes.
         report: where the answer came from, once it is there.
+        patience: see `Piece`.
     """
 
     total = 1
@@ -25,8 +26,10 @@ class OneTaskJob:
     minutes: float | None = None
     likeness = ""
 
-    def __init__(self, spec: WorkerSpec[Any, bytes], task: Any, report: Callable[[Cost], dict[str, Any]]) -> None:
-        self._piece: Piece | None = Piece(spec, task, 1)
+    def __init__(
+        self, spec: WorkerSpec[Any, bytes], task: Any, report: Callable[[Cost], dict[str, Any]], patience: float = 0.0
+    ) -> None:
+        self._piece: Piece | None = Piece(spec, task, 1, patience=patience)
         self._report = report
         self._answer: bytes | None = None
 

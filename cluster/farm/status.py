@@ -33,6 +33,11 @@ class Counters:
     window: tuple[float, float, int] = (0.0, 0.0, 0)
     """Time, seconds and blocks at the beginning of the window over which rates are taken."""
 
+    def served(self, units: int) -> None:
+        """Count a block."""
+        self.blocks += 1
+        self.units += units
+
     def ended(self, state: JobState) -> None:
         """Count a job."""
         self.done += state is JobState.DONE

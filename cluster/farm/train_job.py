@@ -89,8 +89,9 @@ class TrainKind:
         raise InputError("changes", ", ".join(changes), "a kind of job that can be extended")
 
     def size(self, request: TrainRequest) -> Size:
-        """See `Kind`."""
-        return Size(1)
+        """See `Kind`: a game of self-play and its fitting take about half as long as a trial."""
+        recipe = _recipe(request)
+        return Size(recipe.generations * recipe.shards_per_generation * recipe.games_per_shard // 2)
 
     def old_report(self, key: str, net: str, result: bytes, job: str) -> dict[str, Any]:
         """See `Kind`."""
@@ -202,8 +203,8 @@ class TrainJob:
 
     @property
     def left(self) -> int:
-        """See `JobRun`."""
-        return self._producer.waiting()
+        """See `JobRun`: while the learner fits it has nothing to hand out, but will have."""
+        return max(self._producer.waiting(), int(self._result is None))
 
     def pieces(self, units: int, under_way: Mapping[str, Sequence[TrialRange]]) -> list[Piece]:
         """See `JobRun`."""

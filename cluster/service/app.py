@@ -101,7 +101,7 @@ def create_app(ledger: Ledger, desk: Desk, tokens: Tokens, limits: Limits, kinds
     problems.install(app)
 
     app.add_middleware(Gate, shared=shared)
-    app.add_middleware(SizeLimit, limits=limits)
+    app.add_middleware(SizeLimit, limits=limits, tokens=tokens)
     app.include_router(operations.router)
     app.include_router(jobs.router(known))
     app.include_router(books.router)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
+import logging
 import re
 import secrets
 import threading
@@ -18,6 +19,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from engine.errors import InputError
+
+log = logging.getLogger(__name__)
 
 _LINE = re.compile(r"([A-Za-z0-9._-]{1,40})\s+(submit|operate)\s+([0-9a-f]{64})")
 
@@ -69,6 +72,11 @@ class Tokens:
     def __len__(self) -> int:
         return len(self._fixed | self._read)
 
+    def knows(self, authorization: str) -> bool:
+        """Whether a header names a caller, or none is needed."""
+        scheme, _, token = authorization.partition(" ")
+        return not self.required or (scheme.lower() == "bearer" and self.caller(token) is not None)
+
     def caller(self, token: str) -> Caller | None:
         """Whose token it is. All are compared, each in constant time, so that time tells nothing."""
         self._refresh()
@@ -83,21 +91,28 @@ class Tokens:
         if self._file is None:
             return
         with self._lock:
+            known = self._stamp is not None
             try:
                 status = self._file.stat()
                 stamp = (status.st_mtime, status.st_size)
-                if stamp != self._stamp:
-                    self._read = parse_tokens(self._file.read_text(encoding="utf-8"))
-                    self._stamp = stamp
+                if stamp == self._stamp:
+                    return
+                # Read again it may be half written, or hold a slip: the other lines count all the same.
+                text = self._file.read_text(encoding="utf-8", errors="replace")
+                self._read = parse_tokens(text, lenient=known)
+                self._stamp = stamp
             except OSError as error:
-                if self._stamp is None:
+                if not known:
                     raise InputError(
                         "GAMMONFARM_TOKENS_FILE", self._file, f"a readable file ({error.strerror})"
                     ) from error
 
 
-def parse_tokens(text: str) -> dict[str, Caller]:
+def parse_tokens(text: str, *, lenient: bool = False) -> dict[str, Caller]:
     """Callers by the hash of their token.
+
+    Args:
+        lenient: leave lines that are none out, with a warning.
 
     Raises:
         InputError: a line that is not `NAME ROLE SHA256`, a comment or empty. The line is not repeated.
@@ -108,6 +123,9 @@ def parse_tokens(text: str) -> dict[str, Caller]:
         if not stripped:
             continue
         match = _LINE.fullmatch(stripped)
+        if match is None and lenient:
+            log.warning("line %d of the tokens is none and is left out", number)
+            continue
         if match is None:
             raise InputError("tokens", f"line {number}", "NAME ROLE SHA256, ROLE being submit or operate")
         found[match[3]] = Caller(match[1], Role(match[2]))

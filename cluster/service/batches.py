@@ -27,7 +27,7 @@ from engine.errors import InfrastructureError, InputError
 router = APIRouter(prefix="/v1", tags=["batches"])
 
 BatchId = Annotated[str, Path(pattern=BATCH_ID, description="Id of a batch.")]
-_CHUNK = 500
+_CHUNK, _ANSWERS = 500, 20
 _LOOK_AGAIN = 15.0
 _UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"model": Problem, "description": "No such batch"}}
 
@@ -78,7 +78,8 @@ def submit_batch(batch: BatchSubmission, shared: SharedDependency, caller: Calle
 def look_at_batch(batch_id: BatchId, shared: SharedDependency, caller: CallerDependency) -> BatchProgress:
     """Jobs by state."""
     jobs = _jobs_of(shared, batch_id)
-    states = Counter(record.state for record in _records(shared, jobs) if record is not None)
+    parts = (shared.ledger.get_states(jobs[at : at + _CHUNK]) for at in range(0, len(jobs), _CHUNK))
+    states = Counter(state for part in parts for state in part if state is not None)
     return BatchProgress(batch=batch_id, jobs=len(jobs), states=dict(states))
 
 
@@ -103,12 +104,15 @@ async def _lines(shared: Shared, jobs: list[str]) -> AsyncIterator[bytes]:
         while waiting:
             try:
                 while look:
-                    part, rest = look[:_CHUNK], look[_CHUNK:]
-                    for job, line in await run_in_threadpool(_ended, shared, part):
-                        del waiting[job]
-                        yield line
-                    look = [job for job in rest if job in waiting]
+                    ended = await run_in_threadpool(_ended, shared, look[:_CHUNK])
+                    # A few at a time: an answer can be as long as the analysis of a match.
+                    for at in range(0, len(ended), _ANSWERS):
+                        for job, line in await run_in_threadpool(_answers, shared, ended[at : at + _ANSWERS]):
+                            del waiting[job]
+                            yield line
+                    look = look[_CHUNK:]
             except InfrastructureError:
+                look = [job for job in look if job in waiting]
                 yield b"\n"  # Redis is away: the stream stays open
             if not waiting:
                 return
@@ -120,13 +124,16 @@ async def _lines(shared: Shared, jobs: list[str]) -> AsyncIterator[bytes]:
             look += dict.fromkeys(e.job for e in told if e.kind.is_final and e.job in waiting and e.job not in look)
 
 
-def _ended(shared: Shared, look: list[str]) -> list[tuple[str, bytes]]:
-    """Those among `look` that have ended, with their lines."""
-    return [
-        (job, _line(shared, job, record))
-        for job, record in zip(look, _records(shared, look), strict=True)
-        if record is None or record.state.is_final
-    ]
+def _ended(shared: Shared, jobs: list[str]) -> list[str]:
+    """Those that have ended."""
+    states = shared.ledger.get_states(jobs)
+    return [job for job, state in zip(jobs, states, strict=True) if state is None or state.is_final]
+
+
+def _answers(shared: Shared, jobs: list[str]) -> list[tuple[str, bytes]]:
+    """Their lines."""
+    records = shared.ledger.get_jobs(jobs)
+    return [(job, _line(shared, job, record)) for job, record in zip(jobs, records, strict=True)]
 
 
 def _line(shared: Shared, job: str, record: JobRecord | None) -> bytes:
@@ -146,7 +153,3 @@ def _jobs_of(shared: Shared, batch: str) -> list[str]:
     if jobs is None:
         raise ProblemError(404, f"no batch {batch}")
     return jobs
-
-
-def _records(shared: Shared, jobs: list[str]) -> list[JobRecord | None]:
-    return [r for at in range(0, len(jobs), _CHUNK) for r in shared.ledger.get_jobs(jobs[at : at + _CHUNK])]

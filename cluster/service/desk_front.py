@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -14,15 +15,18 @@ from pydantic import Field
 from cluster.farm.desk import Desk
 from cluster.farm.kinds import Kind
 from cluster.farm.registry import Kinds, read, written
-from cluster.ledger import Ledger, Submission, Submitted
+from cluster.ledger import Ledger, Submission, Submitted, moved
 from cluster.scheduling import Priority
 from cluster.schemas import Model
 from cluster.service.auth import Caller
 from cluster.service.limits import Limits
-from cluster.store import JobKind, JobRecord
+from cluster.store import JobKind, JobRecord, JobState
+from cluster.versions import versions
 from engine.errors import InputError
 
 _KEYS = 20_000
+_OURS = f'"gammonfarm":"{versions()["gammonfarm"]}"'
+"""In the report of an answer that this version has made."""
 _RANK = {Priority.BULK: 0, Priority.NORMAL: 1, Priority.INTERACTIVE: 2}
 
 
@@ -55,7 +59,8 @@ class Front:
         self, ledger: Ledger, desk: Desk, kinds: Kinds, limits: Limits, wall: Callable[[], float] = time.time
     ) -> None:
         self._ledger, self._desk, self._kinds, self._limits, self._wall = ledger, desk, kinds, limits, wall
-        self._keys: OrderedDict[tuple[str, str], str] = OrderedDict()
+        # By a digest of the question: a whole match is a long one.
+        self._keys: OrderedDict[bytes, str] = OrderedDict()
         self._lock = Lock()
 
     def understand(self, submission: AnySubmission) -> Question:
@@ -71,13 +76,13 @@ class Front:
     def _question(self, kind: Kind, net: str, request: Any, priority: Priority | None) -> Question:
         self._limits.check(kind.size(request))
         digest = self._desk.digest(net)
-        text = (kind.name.value, written(digest, request))
+        asked = hashlib.blake2b(f"{kind.name.value} {written(digest, request)}".encode(), digest_size=16).digest()
         with self._lock:
-            key = self._keys.get(text)
+            key = self._keys.get(asked)
         if key is None:
             key = kind.key(request, digest, self._desk)
             with self._lock:
-                self._keys[text] = key
+                self._keys[asked] = key
                 while len(self._keys) > _KEYS:
                     self._keys.popitem(last=False)
         return Question(kind, digest, request, key, priority or kind.priority)
@@ -88,14 +93,40 @@ class Front:
             Submission(q.kind.name, q.key, written(q.net, q.request), caller.name, q.priority) for q in questions
         ]
         found = self._ledger.submit(submissions, self._wall())
-        return [s if s.created else self._moved_up(s, q.priority) for s, q in zip(found, questions, strict=True)]
+        for at, question in enumerate(questions):
+            if self._is_of_another_time(found[at], question):
+                self._ledger.drop_result(question.key)
+                (found[at],) = self._ledger.submit([submissions[at]], self._wall())
+        return self._moved_up(found, questions)
 
-    def _moved_up(self, old: Submitted, priority: Priority) -> Submitted:
+    def _is_of_another_time(self, old: Submitted, question: Question) -> bool:
+        """Whether a job's answer was made by a version with other fields: it is made again from the trials."""
         record = old.record
-        if record is None or record.state.is_final or _RANK[priority] <= _RANK[record.priority]:
-            return old
-        self._ledger.prioritise(old.job, priority, self._wall())
-        return replace(old, record=self._ledger.get_job(old.job))
+        if old.created or record is None or record.state is not JobState.DONE or _OURS in record.report:
+            return False
+        answer = self._ledger.get_result(question.key)
+        try:
+            if answer is not None:
+                question.kind.old_report(question.key, question.net, answer, record.id)
+        except ValueError:
+            return True
+        return False
+
+    def _moved_up(self, found: list[Submitted], questions: Sequence[Question]) -> list[Submitted]:
+        """The same, once open jobs that are asked for in a higher class than theirs are in it; in one trip for all."""
+        higher = {
+            at: question.priority
+            for at, (one, question) in enumerate(zip(found, questions, strict=True))
+            if not one.created and one.record is not None and not one.record.state.is_final
+            if _RANK[question.priority] > _RANK[one.record.priority]
+        }
+        if higher:
+            now = self._wall()
+            self._ledger.take([moved(found[at].job, priority, now) for at, priority in higher.items()])
+            records = self._ledger.get_jobs([found[at].job for at in higher])
+            for at, record in zip(higher, records, strict=True):
+                found[at] = replace(found[at], record=record)
+        return found
 
     def extended(self, record: JobRecord, changes: dict[str, Any]) -> Question:
         """The question of a job with more work in it.

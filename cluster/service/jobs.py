@@ -34,6 +34,8 @@ from cluster.service_models import (
 )
 from cluster.store import JobKind, JobRecord, JobState
 
+_REQUESTS = 20.0
+"""What a search among jobs counts in the rates of a client: many are looked at."""
 JobId = Annotated[str, Path(pattern=JOB_ID, description="Id of a job.")]
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     404: {"model": Problem, "description": "No such job"},
@@ -139,11 +141,14 @@ def list_jobs(
     before: Annotated[float | None, Query(allow_inf_nan=False, ge=0, description="Only those created before.")] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> JobPage:
-    """Jobs that fit, those created last first."""
-    found = shared.ledger.find_jobs(JobQuery(state, kind, client, before, limit))
-    return JobPage(
-        jobs=tuple(job_view(job) for job in found), before=found[-1].created if len(found) == limit else None
-    )
+    """Jobs that fit, those created last first. A page can have fewer than were asked for, or none, and yet there are
+    more: `before` says so.
+    """
+    query = JobQuery(state, kind, client, before, limit)
+    if query.filters:
+        shared.rates.take(caller.name, _REQUESTS)
+    found = shared.ledger.find_jobs(query)
+    return JobPage(jobs=tuple(job_view(job, brief=True) for job in found.jobs), before=found.before)
 
 
 def look(job_id: JobId, shared: SharedDependency, caller: CallerDependency) -> JobView:
@@ -164,6 +169,8 @@ def answer_text(shared: Shared, record: JobRecord) -> bytes:
     """
     if record.state is JobState.FAILED:
         raise ProblemError(409, record.message or "the job failed", record.code or "failed")
+    if record.state is JobState.CANCELLED:
+        raise ProblemError(409, f"the job is cancelled {record.message}".rstrip(), "cancelled")
     if record.state is not JobState.DONE:
         raise ProblemError(409, f"the job is {record.state.value}", "not-ready", retry_after=1)
     stored = shared.ledger.get_result(record.key) if record.key else None
@@ -182,7 +189,7 @@ async def events(
     last_event_id: Annotated[str | None, Header(max_length=40)] = None,
 ) -> Response:
     """Server-sent events, from the first one or from the one after `Last-Event-ID`, up to the final one."""
-    record = await run_in_threadpool(job_of, shared, job_id)
+    record = await run_in_threadpool(_farm_job, shared, job_id)
     begin = after_of(last_event_id, after)
 
     async def stream() -> AsyncIterator[bytes]:

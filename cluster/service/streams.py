@@ -164,7 +164,10 @@ class Hub:
             except Exception:
                 if self._stop.is_set():
                     return  # the connection or the loop was closed under us
-                raise
+                # Streams live on this thread: it goes on behind what it can't read.
+                log.exception("events of the feed are left out")
+                mark = None
+                self._stop.wait(_WAIT)
 
     async def _tell(self) -> None:
         """Wake the streams of a job a few at a time: a request that comes meanwhile waits behind a few writes, and not
@@ -199,6 +202,8 @@ async def job_events(hub: Hub, job: str, after: int) -> AsyncIterator[list[Event
                     yield []
                     continue
                 fresh = [event for event in told if event.number > last]
+                if not fresh and told[-1].kind.is_final:
+                    return  # who says that he has seen more than there is waits for nothing
                 if not fresh:
                     continue
                 if fresh[-1].number != last + len(fresh):

@@ -122,7 +122,47 @@ def test_jobs_that_are_forgotten_leave_the_list(server_url: str) -> None:
         client.delete(f"gammonfarm:1:job:{jobs[1]}")
         assert ledger.tidy() == 1
         assert client.zcard("gammonfarm:1:jobs") == 2
-    assert [job.id for job in ledger.find_jobs(JobQuery())] == [jobs[2], jobs[0]]
+    assert [job.id for job in ledger.find_jobs(JobQuery()).jobs] == [jobs[2], jobs[0]]
+    ledger.close()
+
+
+def test_jobs_that_stay_for_ever_do_not_keep_others_in_the_list(server_url: str) -> None:
+    """As those of commands that work for themselves."""
+    ledger = RedisLedger(server_url)
+    with redis.Redis.from_url(server_url) as client:
+        client.flushall()
+        jobs = [submit(ledger, number, now=float(number + 1)) for number in range(7)]
+        for job in jobs[3:6]:
+            client.delete(f"gammonfarm:1:job:{job}")
+        assert [ledger.tidy(most=2) for _ in range(6)] == [0, 1, 2, 0, 0, 0]
+        client.delete(f"gammonfarm:1:job:{jobs[0]}")
+        assert sum(ledger.tidy(most=2) for _ in range(3)) == 1
+        assert client.zrange("gammonfarm:1:jobs", 0, -1) == [job.encode() for job in (jobs[1], jobs[2], jobs[6])]
+    ledger.close()
+
+
+@pytest.mark.parametrize("end", [None, JobState.DONE, JobState.CANCELLED])
+def test_a_question_that_was_forgotten_before_its_job_harms_neither(server_url: str, end: JobState | None) -> None:
+    """It is kept from its last submission on, the job from its end on: for a while only one of them is there."""
+    ledger = RedisLedger(server_url)
+    with redis.Redis.from_url(server_url) as client:
+        client.flushall()
+        job = submit(ledger, 1)
+        ledger.start(job, 10, 2.0)
+        for done in range(3):
+            ledger.note(job, done, 10, {}, 3.0)
+        if end is JobState.DONE:
+            ledger.put_result("00000001", b"answer")
+        if end is not None:
+            ledger.finish(job, end, 4.0)
+        client.delete("gammonfarm:1:question:00000001")
+    for _ in range(2):
+        (found,) = ledger.submit([question(1)], 5.0)
+    assert (found.job == job) == (end is not JobState.CANCELLED)
+    assert ledger.start(found.job, 10, 6.0) == (end is JobState.CANCELLED)
+    kinds = [event.kind for event in ledger.events(job)]
+    assert kinds[:3] == [EventKind.QUEUED, EventKind.STARTED, EventKind.PROGRESS]
+    assert len(kinds) == 5 + (end is not None)
     ledger.close()
 
 
@@ -138,6 +178,18 @@ def test_an_embedded_server_that_is_killed_is_started_again_with_all_that_was_wr
                 found = ledger.open_ids()
         assert found == [job]
         assert int((tmp_path / "redis" / "server.pid").read_text()) != before
+
+
+def test_a_server_that_another_command_started_again_is_as_safe_as_before(tmp_path: Path) -> None:
+    with EmbeddedRedis(tmp_path, safe=True) as served:
+        killed = served.pid
+        assert killed is not None
+        os.kill(killed, signal.SIGKILL)
+        with EmbeddedRedis(tmp_path) as command:
+            assert command.pid != killed
+            assert not served.revive()
+            with redis.Redis.from_url(served.url) as client:
+                assert client.config_get("appendfsync") == {"appendfsync": "always"}
 
 
 def test_a_full_disk_is_named_and_the_server_comes_back_when_there_is_room(
@@ -339,7 +391,7 @@ def test_jobs_are_found_by_what_they_are_the_latest_first(ledger: Ledger) -> Non
     ledger.finish(ids[5], JobState.CANCELLED, 200.0)
 
     def found(**fields: object) -> list[str]:
-        return [job.id for job in ledger.find_jobs(JobQuery(**fields))]  # type: ignore[arg-type]
+        return [job.id for job in ledger.find_jobs(JobQuery(**fields)).jobs]  # type: ignore[arg-type]
 
     assert found() == ids[::-1]
     assert found(client="anna") == [ids[5], ids[3], ids[1]]
@@ -347,6 +399,33 @@ def test_jobs_are_found_by_what_they_are_the_latest_first(ledger: Ledger) -> Non
     assert found(before=103.0) == [ids[2], ids[1], ids[0]]
     assert found(limit=2) == [ids[5], ids[4]]
     assert found(kind=JobKind.TRAIN) == []
+
+
+def test_a_search_that_looks_at_many_jobs_says_where_to_go_on(server_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cluster.redis_ledger._PAGE", 4)
+    monkeypatch.setattr("cluster.redis_ledger._MOST_PAGES", 2)
+    with redis.Redis.from_url(server_url) as client:
+        client.flushall()
+    ledger = RedisLedger(server_url)
+    for i in range(21):
+        submit(ledger, i, now=100.0 + i, client="ben" if i in (1, 2, 13) else "anna")
+    met: list[str] = []
+    before, pages = None, 0
+    while pages == 0 or before is not None:
+        found = ledger.find_jobs(JobQuery(client="ben", before=before))
+        met += [job.id for job in found.jobs]
+        before, pages = found.before, pages + 1
+    assert met == ["0000000d", "00000002", "00000001"]
+    assert pages == 3
+    assert ledger.find_jobs(JobQuery(client="ben", limit=1)).before == 113.0
+    ledger.close()
+
+
+def test_states_are_told_without_the_jobs(ledger: Ledger) -> None:
+    first, second = submit(ledger, 1), submit(ledger, 2)
+    ledger.finish(second, JobState.FAILED, 2.0)
+    assert ledger.get_states([second, "0000ffff", first]) == [JobState.FAILED, None, JobState.QUEUED]
+    assert ledger.get_states([]) == []
 
 
 def test_a_duty_has_one_holder_who_can_renew_it_and_give_it_back(ledger: Ledger) -> None:
