@@ -45,7 +45,8 @@ class FarmError(GammonfarmError):
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        super().__init__(problem.detail if problem.field is None else f"{problem.field}: {problem.detail}")
+        named = problem.field is None or problem.detail.startswith(f"{problem.field}: ")
+        super().__init__(problem.detail if named else f"{problem.field}: {problem.detail}")
 
     def __reduce__(self) -> tuple[type[FarmError], tuple[Problem]]:
         return (type(self), (self.problem,))
@@ -233,9 +234,14 @@ def pause_of(number: int) -> float:
 
 
 def away(url: str, error: Exception) -> InfrastructureError:
+    """What is said in the end. A farm that answered says itself why it is away."""
+    place = url.rpartition("@")[2]
     if isinstance(error, InfrastructureError):
-        return error
-    return InfrastructureError(f"the farm at {url.rpartition('@')[2]}: {error or type(error).__name__}")
+        return InfrastructureError(f"the farm at {place}: {error}")
+    why = str(error) or type(error).__name__
+    return InfrastructureError(
+        f"the farm at {place} does not answer ({why}): is `gammonfarm serve` up, and {URL_VARIABLE} right?"
+    )
 
 
 def read_answer(call: Call[T], answer: httpx.Response) -> T:
