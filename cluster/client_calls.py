@@ -34,17 +34,20 @@ from engine.errors import GammonfarmError, InfrastructureError, InputError, Inte
 URL_VARIABLE, TOKEN_VARIABLE, TOKEN_FILE_VARIABLE = "GAMMONFARM_URL", "GAMMONFARM_TOKEN", "GAMMONFARM_TOKEN_FILE"
 TRIES = 5
 _LONGEST_PAUSE = 5.0
+_EXIT_CODES = {"internal": 3, "quarantined": 3, "infrastructure": 4, "unavailable": 4}
+"""Of a command that ends with such a problem; any other one is the user's to mend."""
 
 T = TypeVar("T")
 
 
 class FarmError(GammonfarmError):
-    """The farm refused: a token that it does not know, a job that is not there or not ready. `problem` says why."""
-
-    exit_code = 2
+    """The farm refused (a token that it does not know, a job that is not there or not ready), or a job has failed.
+    `problem` says why.
+    """
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
+        self.exit_code = _EXIT_CODES.get(problem.code, 2)
         named = problem.field is None or problem.detail.startswith(f"{problem.field}: ")
         super().__init__(problem.detail if named else f"{problem.field}: {problem.detail}")
 

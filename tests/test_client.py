@@ -17,9 +17,9 @@ from cluster.client_calls import check_url, token_of_environment
 from cluster.ledger import EventKind
 from cluster.scheduling import Priority
 from cluster.schemas import RolloutRequest
-from cluster.service.auth import Role, new_token
-from cluster.service_models import JobView
-from cluster.store import JobKind, JobState
+from cluster.service.auth import Role, new_token, parse_tokens, token_hash
+from cluster.service_models import Accepted, EventView, JobView, Problem
+from cluster.store import JobKind, JobRecord, JobState
 from engine.errors import InfrastructureError, InputError
 
 URL = "http://127.0.0.1"
@@ -255,6 +255,82 @@ def test_an_evaluation_runs_on_the_farm_that_is_named(named: Service, capsys: py
 def test_a_job_can_be_cancelled_by_command(named: Service, capsys: pytest.CaptureFixture[str]) -> None:
     job = named.submit()["job"]["id"]
     assert json.loads(run(capsys, "jobs", "cancel", job, "--json"))["state"] == "cancelled"
+
+
+def test_a_job_of_a_command_is_shown_with_the_reason_why_its_answer_is_not_here(
+    named: Service, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    job = "ab" * 6
+    named.ledger._jobs[job] = JobRecord(job, JobKind.ROLLOUT, JobState.DONE, "{}", 1.0, 1.0)
+    assert job in run(capsys, "jobs", "show", job)
+    assert "command that works for itself" in caplog.text
+    assert "command that works for itself" in run(capsys, "jobs", "watch", job, code=2)
+
+
+def test_a_job_is_moved_to_another_class_and_found_by_kind(named: Service, capsys: pytest.CaptureFixture[str]) -> None:
+    job = named.submit()["job"]["id"]
+    assert json.loads(run(capsys, "jobs", "priority", job, "bulk", "--json"))["priority"] == "bulk"
+    assert job in run(capsys, "jobs", "list", "--kind", "rollout")
+    assert job not in run(capsys, "jobs", "list", "--kind", "book")
+
+
+@pytest.mark.parametrize("command", ["rollout", "jobs watch"])
+def test_ctrl_c_leaves_the_job_running_and_says_how_to_go_on(
+    named: Service, command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = named.submit()["job"]["id"]
+
+    def interrupted(*_: object) -> Iterator[EventView]:
+        raise KeyboardInterrupt
+        yield
+
+    monkeypatch.setattr(Client, "events", interrupted)
+    plays = [word for play in REQUEST["plays"] for word in ("--play", play)]
+    words = {
+        "rollout": ("rollout", REQUEST["position"], *plays, "--trials", "36", "--no-bearoff"),
+        "jobs watch": ("jobs", "watch", job),
+    }[command]
+    assert f"`gammonfarm jobs cancel {job}` ends it" in run(capsys, *words, code=130)
+    assert named.ledger._jobs[job].state is JobState.QUEUED
+
+
+def test_the_board_is_shown_before_the_farm_has_answered(
+    named: Service, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> Accepted:
+        raise InfrastructureError("away")
+
+    monkeypatch.setattr(Client, "submit", lambda *_, **__: refused())
+    for command in ("rollout", "deep"):
+        assert main((command, REQUEST["position"])) == 4
+        assert "X to play 2-1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("code", "exit_code"), [("quarantined", 3), ("internal", 3), ("infrastructure", 4), ("gone", 2)]
+)
+def test_the_exit_code_says_whose_fault_a_failed_job_is(code: str, exit_code: int) -> None:
+    assert FarmError(Problem(title="", status=409, detail="", code=code)).exit_code == exit_code
+
+
+def test_an_evaluation_on_a_farm_has_the_usual_databases(named: Service, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ("evaluate", REQUEST["position"], "--bearoff-checkers", "5")
+    assert "unset GAMMONFARM_URL" in run(capsys, *command, code=2)
+
+
+def test_a_token_is_printed_as_a_document_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    found = json.loads(run(capsys, "tokens", "new", "anna", "--role", "operate", "--json"))
+    (caller,) = parse_tokens(found["line"]).values()
+    assert (caller.name, caller.role.value) == ("anna", "operate")
+    assert token_hash(found["token"]) in found["line"]
+    assert (
+        run(capsys, "tokens", "new", "a b", code=2)
+        == "gammonfarm: name: 'a b': expected 1 to 40 letters, digits and - . _\n"
+    )
+
+
+def test_a_command_of_commands_shows_its_help_and_no_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "jobs", code=2) == ""
 
 
 def test_a_farm_does_not_train_by_files_of_its_clients(

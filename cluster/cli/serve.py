@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cluster.cli.options import check_workers, is_given
+from cluster.cli.options import JsonOption, check_workers, is_given, print_json
 
 if TYPE_CHECKING:
     from cluster.profiles import ProfilePart
@@ -156,11 +156,16 @@ def new(
     role: Annotated[
         TokenRole, typer.Option("--role", help="submit, or operate: also the jobs of others.")
     ] = TokenRole.SUBMIT,
+    json: JsonOption = False,
 ) -> None:
     """Make a token: it is printed once; the line goes into the file that GAMMONFARM_TOKENS_FILE names."""
     from cluster.service.auth import Role, new_token
+    from cluster.service_models import NewToken
 
     token, line = new_token(name, Role(role.value))
+    if json:
+        print_json(NewToken(name=name, role=role.value, token=token, line=line))
+        return
     print("token, for GAMMONFARM_TOKEN or a file of GAMMONFARM_TOKEN_FILE of the client:", file=sys.stderr)
     print(token)
     print("line for the farm's GAMMONFARM_TOKENS_FILE:", file=sys.stderr)

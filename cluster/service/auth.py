@@ -19,7 +19,8 @@ from pathlib import Path
 
 from engine.errors import InputError
 
-_LINE = re.compile(r"([A-Za-z0-9._-]{1,40})\s+(submit|operate)\s+([0-9a-f]{64})")
+_NAME = r"[A-Za-z0-9._-]{1,40}"
+_LINE = re.compile(rf"({_NAME})\s+(submit|operate)\s+([0-9a-f]{{64}})")
 
 
 class Role(StrEnum):
@@ -115,11 +116,15 @@ def parse_tokens(text: str) -> dict[str, Caller]:
 
 
 def new_token(name: str, role: Role) -> tuple[str, str]:
-    """A new token, and the line for the file."""
+    """A new token, and the line for the file.
+
+    Raises:
+        InputError: a name that is none.
+    """
+    if not re.fullmatch(_NAME, name):
+        raise InputError("name", name, "1 to 40 letters, digits and - . _")
     token = "gf_" + secrets.token_urlsafe(32)
-    line = f"{name} {role.value} {token_hash(token)}"
-    parse_tokens(line)
-    return token, line
+    return token, f"{name} {role.value} {token_hash(token)}"
 
 
 def token_hash(token: str) -> str:

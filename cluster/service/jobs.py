@@ -167,7 +167,8 @@ def answer_text(shared: Shared, record: JobRecord) -> bytes:
     if record.state is JobState.FAILED:
         raise ProblemError(409, record.message or "the job failed", record.code or "failed")
     if record.state is not JobState.DONE:
-        raise ProblemError(409, f"the job is {record.state.value}", "not-ready", retry_after=1)
+        why = f" {record.message}" if record.message else ""
+        raise ProblemError(409, f"the job is {record.state.value}{why}", "not-ready", retry_after=1)
     stored = shared.ledger.get_result(record.key) if record.key else None
     if stored is None:
         raise ProblemError(410, "the answer has been forgotten: submit the question again")
