@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import random
 from collections.abc import Sequence
@@ -31,9 +32,15 @@ from cluster.service_models import (
 from cluster.store import JobKind, JobState
 from engine.errors import GammonfarmError, InfrastructureError, InputError, InternalError
 
+log = logging.getLogger(__name__)
+
 URL_VARIABLE, TOKEN_VARIABLE, TOKEN_FILE_VARIABLE = "GAMMONFARM_URL", "GAMMONFARM_TOKEN", "GAMMONFARM_TOKEN_FILE"
-TRIES = 5
+TRIES, STREAM_TRIES = 8, 30
+"""Of a call (about twelve seconds: an API that died is back by then), and in a row of a stream (more than a minute)."""
 _LONGEST_PAUSE = 5.0
+_LONGEST_ASKED = 30.0
+_WORTH_SAYING = 4
+"""Failures in a row after which it is said that the farm is away."""
 _EXIT_CODES = {"internal": 3, "quarantined": 3, "infrastructure": 4, "unavailable": 4}
 """Of a command that ends with such a problem; any other one is the user's to mend."""
 
@@ -53,6 +60,17 @@ class FarmError(GammonfarmError):
 
     def __reduce__(self) -> tuple[type[FarmError], tuple[Problem]]:
         return (type(self), (self.problem,))
+
+
+class ComeBackError(InfrastructureError):
+    """The farm can't answer now, and may have said in how many seconds it can."""
+
+    def __init__(self, detail: str, seconds: float) -> None:
+        super().__init__(detail)
+        self.seconds = seconds
+
+    def __reduce__(self) -> tuple[type[ComeBackError], tuple[str, float]]:
+        return (type(self), (str(self), self.seconds))
 
 
 @dataclass(frozen=True)
@@ -150,7 +168,7 @@ class EventReader:
 
     def pause(self, error: Exception, url: str) -> float:
         self._failures += 1
-        return pause_or_give_up(self._failures, error, url)
+        return pause_or_give_up(self._failures, STREAM_TRIES, error, url)
 
 
 class BatchReader:
@@ -175,7 +193,7 @@ class BatchReader:
 
     def pause(self, error: Exception, url: str) -> float:
         self._failures += 1
-        return pause_or_give_up(self._failures, error, url)
+        return pause_or_give_up(self._failures, STREAM_TRIES, error, url)
 
 
 def submission(
@@ -226,10 +244,19 @@ def quoted(name: str) -> str:
     return name
 
 
-def pause_or_give_up(failures: int, error: Exception, url: str) -> float:
-    if failures > 4 * TRIES:
-        raise away(url, error) from error
-    return pause_of(failures)
+def pause_or_give_up(failures: int, tries: int, error: Exception, url: str) -> float:
+    """Seconds to wait after so many failures in a row.
+
+    Raises:
+        InfrastructureError: that was the last try.
+    """
+    found = away(url, error)
+    if failures >= tries:
+        raise found from error
+    if failures == _WORTH_SAYING:
+        log.warning("%s Trying again.", found)
+    asked = min(error.seconds, _LONGEST_ASKED) if isinstance(error, ComeBackError) else 0.0
+    return max(pause_of(failures - 1), asked)
 
 
 def pause_of(number: int) -> float:
@@ -243,7 +270,7 @@ def away(url: str, error: Exception) -> InfrastructureError:
         return InfrastructureError(f"the farm at {place}: {error}")
     why = str(error) or type(error).__name__
     return InfrastructureError(
-        f"the farm at {place} does not answer ({why}): is `gammonfarm serve` up, and {URL_VARIABLE} right?"
+        f"the farm at {place} does not answer ({why}): is `gammonfarm serve` up there, and {URL_VARIABLE} right?"
     )
 
 
@@ -266,5 +293,6 @@ def raise_problem(answer: httpx.Response) -> None:
         text = answer.reason_phrase or "an answer that is none"
         problem = Problem(title=text, status=answer.status_code, detail=text, code="internal")
     if problem.status in (429, 502, 503, 504):
-        raise InfrastructureError(problem.detail)
+        said = answer.headers.get("retry-after", "")
+        raise ComeBackError(problem.detail, float(said) if said.isascii() and said.isdigit() and len(said) < 4 else 0.0)
     raise FarmError(problem)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -133,15 +134,40 @@ def test_a_refusal_names_the_field(client: Client) -> None:
         client.job("../../etc")
 
 
-def test_a_call_is_tried_again_while_the_farm_is_away(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cluster.client.pause_of", lambda number: 0.0)
+def test_a_call_is_tried_again_while_the_farm_is_away(
+    service: Service, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    service.farm.step()
+    monkeypatch.setattr("cluster.client_calls.pause_of", lambda number: 0.0)
     transport = Through(service, broken=3)
     with Client(URL, transport=transport) as client:
         assert client.submit("rollout", REQUEST).created
         assert len(transport.requests) == 4
+        assert "Trying again" not in caplog.text
+        transport.broken = 5
+        client.status()
+        assert caplog.text.count("Trying again") == 1
         transport.broken = 100
         with pytest.raises(InfrastructureError, match=r"127\.0\.0\.1.*refused.*gammonfarm serve"):
             client.status()
+
+
+def test_the_client_comes_back_when_the_farm_says(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr("cluster.client_calls.pause_of", lambda number: 0.0)
+    monkeypatch.setattr("cluster.client.time", SimpleNamespace(sleep=slept.append))
+    service.farm.step()
+    refusals = [("429", "7"), ("503", "900"), ("503", "soon")]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if not refusals:
+            return service.client._transport.handle_request(request)
+        status, after = refusals.pop(0)
+        return httpx.Response(int(status), headers={"Retry-After": after}, json={"detail": "not now"})
+
+    with Client(URL, transport=httpx.MockTransport(answer)) as client:
+        client.status()
+    assert slept == [7.0, 30.0, 0.0]
 
 
 def test_a_broken_stream_goes_on_after_the_last_event(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
