@@ -250,11 +250,10 @@ def pause_or_give_up(failures: int, tries: int, error: Exception, url: str) -> f
     Raises:
         InfrastructureError: that was the last try.
     """
-    found = away(url, error)
     if failures >= tries:
-        raise found from error
+        raise away(url, error) from error
     if failures == _WORTH_SAYING:
-        log.warning("%s Trying again.", found)
+        log.warning("the farm at %s does not answer, trying again (%s)", url.rpartition("@")[2], error)
     asked = min(error.seconds, _LONGEST_ASKED) if isinstance(error, ComeBackError) else 0.0
     return max(pause_of(failures - 1), asked)
 

@@ -360,7 +360,7 @@ class Farm:
         active = self._active.get(job)
         if by_us:
             self.counters.ended(state)
-            log.info("job %s is %s %s", job, state.value, message, extra={"job": job})
+            log.info("job %s is %s%s", job, state.value, message and f": {message}", extra={"job": job})
             if active is not None:
                 self._tracker(active.record, active, state)
         self._forget(job)

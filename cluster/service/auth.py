@@ -92,9 +92,8 @@ class Tokens:
                     self._stamp = stamp
             except OSError as error:
                 if self._stamp is None:
-                    raise InputError(
-                        "GAMMONFARM_TOKENS_FILE", self._file, f"a readable file ({error.strerror})"
-                    ) from error
+                    expected = f"a readable file ({error.strerror}); `gammonfarm tokens new NAME` makes its lines"
+                    raise InputError("GAMMONFARM_TOKENS_FILE", self._file, expected) from error
 
 
 def parse_tokens(text: str) -> dict[str, Caller]:
