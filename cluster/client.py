@@ -21,9 +21,8 @@ from cluster.client_calls import (
     Call,
     Calls,
     EventReader,
-    away,
     check_url,
-    pause_of,
+    pause_or_give_up,
     raise_problem,
     read_answer,
     token_headers,
@@ -46,7 +45,7 @@ from cluster.service_models import (
     KindView,
 )
 from cluster.store import JobKind, JobState
-from engine.errors import InfrastructureError, InternalError
+from engine.errors import InfrastructureError
 
 _TIMEOUT = httpx.Timeout(60.0, connect=5.0)
 _STREAM_TIMEOUT = httpx.Timeout(60.0, connect=5.0, read=45.0)  # the server says something every fifteen seconds
@@ -183,15 +182,14 @@ class Client:
                 time.sleep(reader.pause(error, self._url))
 
     def _ask(self, call: Call[T]) -> T:
-        for number in range(TRIES):
+        failures = 0
+        while True:
             try:
                 answer = self._http.request(call.method, call.path, json=call.body, params=call.query)
                 return read_answer(call, answer)
             except (httpx.TransportError, InfrastructureError) as error:
-                if number == TRIES - 1:
-                    raise away(self._url, error) from error
-                time.sleep(pause_of(number, error))
-        raise InternalError("not reached")
+                failures += 1
+                time.sleep(pause_or_give_up(failures, TRIES, error, self._url))
 
 
 class AsyncClient:
@@ -314,12 +312,11 @@ class AsyncClient:
                 await asyncio.sleep(reader.pause(error, self._url))
 
     async def _ask(self, call: Call[T]) -> T:
-        for number in range(TRIES):
+        failures = 0
+        while True:
             try:
                 answer = await self._http.request(call.method, call.path, json=call.body, params=call.query)
                 return read_answer(call, answer)
             except (httpx.TransportError, InfrastructureError) as error:
-                if number == TRIES - 1:
-                    raise away(self._url, error) from error
-                await asyncio.sleep(pause_of(number, error))
-        raise InternalError("not reached")
+                failures += 1
+                await asyncio.sleep(pause_or_give_up(failures, TRIES, error, self._url))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import random
 from collections.abc import Sequence
@@ -31,36 +32,45 @@ from cluster.service_models import (
 from cluster.store import JobKind, JobState
 from engine.errors import GammonfarmError, InfrastructureError, InputError, InternalError
 
+log = logging.getLogger(__name__)
+
 URL_VARIABLE, TOKEN_VARIABLE, TOKEN_FILE_VARIABLE = "GAMMONFARM_URL", "GAMMONFARM_TOKEN", "GAMMONFARM_TOKEN_FILE"
-TRIES = 5
-_LONGEST_PAUSE, _LONGEST_ASKED = 5.0, 60.0
+TRIES, STREAM_TRIES = 8, 30
+"""Of a call (about twelve seconds: an API that died is back by then), and in a row of a stream (more than a minute)."""
+_LONGEST_PAUSE = 5.0
+_LONGEST_ASKED = 30.0
+_WORTH_SAYING = 4
+"""Failures in a row after which it is said that the farm is away."""
 _EXIT_CODES = {"internal": 3, "quarantined": 3, "infrastructure": 4, "unavailable": 4}
-"""Of problems that are no mistake of the client; as where the command works for itself."""
+"""Of a command that ends with such a problem; any other one is the user's to mend."""
 
 T = TypeVar("T")
 
 
-class BusyError(InfrastructureError):
-    """The farm says when to come back: after so many seconds."""
-
-    def __init__(self, detail: str, seconds: float) -> None:
-        self.seconds = seconds
-        super().__init__(detail)
-
-    def __reduce__(self) -> tuple[type[BusyError], tuple[str, float]]:
-        return (type(self), (str(self), self.seconds))
-
-
 class FarmError(GammonfarmError):
-    """The farm refused: a token that it does not know, a job that is not there or not ready. `problem` says why."""
+    """The farm refused (a token that it does not know, a job that is not there or not ready), or a job has failed.
+    `problem` says why.
+    """
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.exit_code = _EXIT_CODES.get(problem.code, 2)
-        super().__init__(problem.detail if problem.field is None else f"{problem.field}: {problem.detail}")
+        named = problem.field is None or problem.detail.startswith(f"{problem.field}: ")
+        super().__init__(problem.detail if named else f"{problem.field}: {problem.detail}")
 
     def __reduce__(self) -> tuple[type[FarmError], tuple[Problem]]:
         return (type(self), (self.problem,))
+
+
+class ComeBackError(InfrastructureError):
+    """The farm can't answer now, and may have said in how many seconds it can."""
+
+    def __init__(self, detail: str, seconds: float) -> None:
+        super().__init__(detail)
+        self.seconds = seconds
+
+    def __reduce__(self) -> tuple[type[ComeBackError], tuple[str, float]]:
+        return (type(self), (str(self), self.seconds))
 
 
 @dataclass(frozen=True)
@@ -158,7 +168,7 @@ class EventReader:
 
     def pause(self, error: Exception, url: str) -> float:
         self._failures += 1
-        return pause_or_give_up(self._failures, error, url)
+        return pause_or_give_up(self._failures, STREAM_TRIES, error, url)
 
 
 class BatchReader:
@@ -183,7 +193,7 @@ class BatchReader:
 
     def pause(self, error: Exception, url: str) -> float:
         self._failures += 1
-        return pause_or_give_up(self._failures, error, url)
+        return pause_or_give_up(self._failures, STREAM_TRIES, error, url)
 
 
 def submission(
@@ -234,23 +244,33 @@ def quoted(name: str) -> str:
     return name
 
 
-def pause_or_give_up(failures: int, error: Exception, url: str) -> float:
-    if failures > 4 * TRIES:
+def pause_or_give_up(failures: int, tries: int, error: Exception, url: str) -> float:
+    """Seconds to wait after so many failures in a row.
+
+    Raises:
+        InfrastructureError: that was the last try.
+    """
+    if failures >= tries:
         raise away(url, error) from error
-    return pause_of(failures, error)
+    if failures == _WORTH_SAYING:
+        log.warning("the farm at %s does not answer, trying again (%s)", url.rpartition("@")[2], error)
+    asked = min(error.seconds, _LONGEST_ASKED) if isinstance(error, ComeBackError) else 0.0
+    return max(pause_of(failures - 1), asked)
 
 
-def pause_of(number: int, error: Exception) -> float:
-    """Seconds before the next try: growing, jittered, and at least as long as the farm asks for."""
-    asked = min(error.seconds, _LONGEST_ASKED) if isinstance(error, BusyError) else 0.0
-    pause = float(min(0.2 * 2**number, _LONGEST_PAUSE)) * (0.5 + 0.5 * random.random())
-    return max(pause, asked * random.uniform(1.0, 1.1))
+def pause_of(number: int) -> float:
+    return float(min(0.2 * 2**number, _LONGEST_PAUSE)) * (0.5 + 0.5 * random.random())
 
 
 def away(url: str, error: Exception) -> InfrastructureError:
+    """What is said in the end. A farm that answered says itself why it is away."""
+    place = url.rpartition("@")[2]
     if isinstance(error, InfrastructureError):
-        return error
-    return InfrastructureError(f"the farm at {url.rpartition('@')[2]}: {error or type(error).__name__}")
+        return InfrastructureError(f"the farm at {place}: {error}")
+    why = str(error) or type(error).__name__
+    return InfrastructureError(
+        f"the farm at {place} does not answer ({why}): is `gammonfarm serve` up there, and {URL_VARIABLE} right?"
+    )
 
 
 def read_answer(call: Call[T], answer: httpx.Response) -> T:
@@ -272,6 +292,6 @@ def raise_problem(answer: httpx.Response) -> None:
         text = answer.reason_phrase or "an answer that is none"
         problem = Problem(title=text, status=answer.status_code, detail=text, code="internal")
     if problem.status in (429, 502, 503, 504):
-        asked = answer.headers.get("Retry-After", "")
-        raise BusyError(problem.detail, float(asked) if asked.isascii() and asked.isdigit() else 0.0)
+        said = answer.headers.get("retry-after", "")
+        raise ComeBackError(problem.detail, float(said) if said.isascii() and said.isdigit() and len(said) < 4 else 0.0)
     raise FarmError(problem)

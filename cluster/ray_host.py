@@ -35,6 +35,24 @@ _LOOK = 2.0
 _HEAD = "node:__internal_head__"
 
 
+NODE_PROGRAM = """
+import os, signal, sys, threading, time
+
+def watch(parent):
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os.killpg(0, signal.SIGTERM)
+
+threading.Thread(target=watch, args=(int(sys.argv.pop(1)),), daemon=True).start()
+from ray.scripts.scripts import main
+sys.argv[0] = "ray"
+sys.exit(main())
+"""
+"""The program of a node. It ends with the process that started it, however that ends: the next one would find its port
+taken.
+"""
+
+
 class CoordinatorActor:
     """The coordinator's process on Ray. Ray starts it again wherever it dies; a thread does the work.
 
@@ -77,9 +95,17 @@ class RayNode:
     def __init__(self, arguments: Sequence[str], settings: Settings) -> None:
         environment = {**os.environ, **ONE_THREAD, "GAMMONFARM_HOME": str(settings.home)}
         environment["PYTHONPATH"] = os.pathsep.join(import_paths())
-        program = "import sys; from ray.scripts.scripts import main; sys.argv[0] = 'ray'; sys.exit(main())"
         self._process = subprocess.Popen(
-            [sys.executable, "-c", program, "start", "--block", "--disable-usage-stats", *arguments],
+            [
+                sys.executable,
+                "-c",
+                NODE_PROGRAM,
+                str(os.getpid()),
+                "start",
+                "--block",
+                "--disable-usage-stats",
+                *arguments,
+            ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

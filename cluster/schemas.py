@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -295,7 +296,8 @@ def parse_request(model: type[M], fields: dict[str, Any]) -> M:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = ".".join(str(part) for part in first["loc"]) or model.__name__
-        raise InputError(name, first.get("input"), _expectation(model, str(first["loc"][0]), first["msg"])) from None
+        expected = _expectation(model, str((first["loc"] or ("",))[0]), first["msg"])
+        raise InputError(name, shown(first.get("input")), expected) from None
 
 
 def _expectation(model: type[Model], field: str, message: str) -> str:
@@ -307,7 +309,24 @@ def _expectation(model: type[Model], field: str, message: str) -> str:
         return f"a whole number from {bounds['Ge'].ge} to {bounds['Le'].le}"
     if "Gt" in bounds and "Lt" in bounds:
         return f"a number between {bounds['Gt'].gt} and {bounds['Lt'].lt}"
-    return message[0].lower() + message[1:]
+    return in_plain_words(message)
+
+
+def in_plain_words(message: str) -> str:
+    """What pydantic expected, as an `InputError` goes on after "expected"."""
+    found = re.sub(r"^Value error, ", "", message)
+    found = re.sub(r"^(Input|String|List|Tuple|Dictionary) should (be|have|match) ", "", found)
+    found = re.sub(r", unable to (parse|interpret).*| after validation, not .*| to extract fields from$", "", found)
+    found = re.sub(r"^(a valid )", "a ", found)
+    found = re.sub(r"^(greater|less) than", r"a number \1 than", found)
+    return found[:1].lower() + found[1:]
+
+
+def shown(value: object) -> object:
+    """A value as errors repeat it: of a large one only what it is."""
+    if isinstance(value, dict):
+        return "an object"
+    return "a list" if isinstance(value, list | tuple) else value
 
 
 def probabilities_of(value: Valuation) -> Probabilities:

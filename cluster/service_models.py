@@ -198,6 +198,17 @@ class KindView(Model):
     """JSON schema."""
 
 
+class NewToken(Model):
+    """The JSON document of `gammonfarm tokens new`."""
+
+    name: str
+    role: str
+    token: str
+    """For the client; nothing else has it."""
+    line: str
+    """For the file that GAMMONFARM_TOKENS_FILE names on the farm."""
+
+
 class Health(Model):
     """Whether the API lives, or is ready."""
 

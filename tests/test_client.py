@@ -6,6 +6,7 @@ import asyncio
 import json
 import pickle
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -18,9 +19,9 @@ from cluster.client_calls import check_url, token_of_environment
 from cluster.ledger import EventKind
 from cluster.scheduling import Priority
 from cluster.schemas import RolloutRequest
-from cluster.service.auth import Role, new_token
-from cluster.service_models import JobView, Problem
-from cluster.store import JobKind, JobState
+from cluster.service.auth import Role, new_token, parse_tokens, token_hash
+from cluster.service_models import Accepted, EventView, JobView, Problem
+from cluster.store import JobKind, JobRecord, JobState
 from engine.errors import InfrastructureError, InputError
 
 URL = "http://127.0.0.1"
@@ -92,7 +93,7 @@ def test_answers_of_a_batch_come_as_models(service: Service, client: Client) -> 
 
 
 def test_answers_of_a_batch_go_on_when_the_connection_breaks(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cluster.client_calls.pause_of", lambda number, error: 0.0)
+    monkeypatch.setattr("cluster.client_calls.pause_of", lambda number: 0.0)
     batch = service.client.post("/v1/batches", json={"jobs": [rollout(seed=seed) for seed in range(3)]}).json()
     service.work()
     whole = service.client.get(f"/v1/batches/{batch['batch']}/results").text
@@ -122,7 +123,10 @@ class Broken(httpx.SyncByteStream):
 
 
 def test_a_refusal_names_the_field(client: Client) -> None:
-    with pytest.raises(FarmError, match=r"trials.*greater than or equal to 1") as refused:
+    # The field stands there once: the farm has named it.
+    with pytest.raises(
+        FarmError, match=r"^request.trials: '0': expected a number greater than or equal to 1$"
+    ) as refused:
         client.submit("rollout", REQUEST | {"trials": 0})
     assert refused.value.problem.field == "request.trials"
     with pytest.raises(FarmError, match="no job"):
@@ -131,31 +135,22 @@ def test_a_refusal_names_the_field(client: Client) -> None:
         client.job("../../etc")
 
 
-def test_a_call_is_tried_again_while_the_farm_is_away(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cluster.client.pause_of", lambda number, error: 0.0)
+def test_a_call_is_tried_again_while_the_farm_is_away(
+    service: Service, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    service.farm.step()
+    monkeypatch.setattr("cluster.client_calls.pause_of", lambda number: 0.0)
     transport = Through(service, broken=3)
     with Client(URL, transport=transport) as client:
         assert client.submit("rollout", REQUEST).created
         assert len(transport.requests) == 4
+        assert "trying again" not in caplog.text
+        transport.broken = 5
+        client.status()
+        assert caplog.text.count("trying again") == 1
         transport.broken = 100
-        with pytest.raises(InfrastructureError, match=r"127\.0\.0\.1.*refused"):
+        with pytest.raises(InfrastructureError, match=r"127\.0\.0\.1.*refused.*gammonfarm serve"):
             client.status()
-
-
-def test_the_client_comes_back_when_the_farm_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    pauses: list[float] = []
-    monkeypatch.setattr("cluster.client.time.sleep", pauses.append)
-    busy = {"title": "Too many requests", "status": 429, "detail": "at most 1 request a second", "code": "too-many"}
-    answers = [httpx.Response(429, json=busy, headers={"Retry-After": "7"}), httpx.Response(502, text="a proxy")]
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        return answers.pop(0) if answers else httpx.Response(200, json=[])
-
-    with Client(URL, transport=httpx.MockTransport(answer)) as client:
-        assert client.kinds() == []
-    assert len(pauses) == 2
-    assert 7.0 <= pauses[0] <= 7.7
-    assert pauses[1] < 1.0
 
 
 @pytest.mark.parametrize(
@@ -167,8 +162,26 @@ def test_what_is_not_the_clients_mistake_ends_commands_as_without_a_farm(code: s
     assert pickle.loads(pickle.dumps(error)).exit_code == exit_code
 
 
+def test_the_client_comes_back_when_the_farm_says(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr("cluster.client_calls.pause_of", lambda number: 0.0)
+    monkeypatch.setattr("cluster.client.time", SimpleNamespace(sleep=slept.append))
+    service.farm.step()
+    refusals = [("429", "7"), ("503", "900"), ("503", "soon")]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if not refusals:
+            return service.client._transport.handle_request(request)
+        status, after = refusals.pop(0)
+        return httpx.Response(int(status), headers={"Retry-After": after}, json={"detail": "not now"})
+
+    with Client(URL, transport=httpx.MockTransport(answer)) as client:
+        client.status()
+    assert slept == [7.0, 30.0, 0.0]
+
+
 def test_a_broken_stream_goes_on_after_the_last_event(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cluster.client_calls.pause_of", lambda number, error: 0.0)
+    monkeypatch.setattr("cluster.client_calls.pause_of", lambda number: 0.0)
     job = service.submit()["job"]["id"]
     service.work()
     everything = service.client.get(f"/v1/jobs/{job}/events").text
@@ -278,6 +291,82 @@ def test_an_evaluation_runs_on_the_farm_that_is_named(named: Service, capsys: py
 def test_a_job_can_be_cancelled_by_command(named: Service, capsys: pytest.CaptureFixture[str]) -> None:
     job = named.submit()["job"]["id"]
     assert json.loads(run(capsys, "jobs", "cancel", job, "--json"))["state"] == "cancelled"
+
+
+def test_a_job_of_a_command_is_shown_with_the_reason_why_its_answer_is_not_here(
+    named: Service, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    job = "ab" * 6
+    named.ledger._jobs[job] = JobRecord(job, JobKind.ROLLOUT, JobState.DONE, "{}", 1.0, 1.0)
+    assert job in run(capsys, "jobs", "show", job)
+    assert "command that works for itself" in caplog.text
+    assert "command that works for itself" in run(capsys, "jobs", "watch", job, code=2)
+
+
+def test_a_job_is_moved_to_another_class_and_found_by_kind(named: Service, capsys: pytest.CaptureFixture[str]) -> None:
+    job = named.submit()["job"]["id"]
+    assert json.loads(run(capsys, "jobs", "priority", job, "bulk", "--json"))["priority"] == "bulk"
+    assert job in run(capsys, "jobs", "list", "--kind", "rollout")
+    assert job not in run(capsys, "jobs", "list", "--kind", "book")
+
+
+@pytest.mark.parametrize("command", ["rollout", "jobs watch"])
+def test_ctrl_c_leaves_the_job_running_and_says_how_to_go_on(
+    named: Service, command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = named.submit()["job"]["id"]
+
+    def interrupted(*_: object) -> Iterator[EventView]:
+        raise KeyboardInterrupt
+        yield
+
+    monkeypatch.setattr(Client, "events", interrupted)
+    plays = [word for play in REQUEST["plays"] for word in ("--play", play)]
+    words = {
+        "rollout": ("rollout", REQUEST["position"], *plays, "--trials", "36", "--no-bearoff"),
+        "jobs watch": ("jobs", "watch", job),
+    }[command]
+    assert f"`gammonfarm jobs cancel {job}` ends it" in run(capsys, *words, code=130)
+    assert named.ledger._jobs[job].state is JobState.QUEUED
+
+
+def test_the_board_is_shown_before_the_farm_has_answered(
+    named: Service, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> Accepted:
+        raise InfrastructureError("away")
+
+    monkeypatch.setattr(Client, "submit", lambda *_, **__: refused())
+    for command in ("rollout", "deep"):
+        assert main((command, REQUEST["position"])) == 4
+        assert "X to play 2-1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("code", "exit_code"), [("quarantined", 3), ("internal", 3), ("infrastructure", 4), ("gone", 2)]
+)
+def test_the_exit_code_says_whose_fault_a_failed_job_is(code: str, exit_code: int) -> None:
+    assert FarmError(Problem(title="", status=409, detail="", code=code)).exit_code == exit_code
+
+
+def test_an_evaluation_on_a_farm_has_the_usual_databases(named: Service, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ("evaluate", REQUEST["position"], "--bearoff-checkers", "5")
+    assert "unset GAMMONFARM_URL" in run(capsys, *command, code=2)
+
+
+def test_a_token_is_printed_as_a_document_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    found = json.loads(run(capsys, "tokens", "new", "anna", "--role", "operate", "--json"))
+    (caller,) = parse_tokens(found["line"]).values()
+    assert (caller.name, caller.role.value) == ("anna", "operate")
+    assert token_hash(found["token"]) in found["line"]
+    assert (
+        run(capsys, "tokens", "new", "a b", code=2)
+        == "gammonfarm: name: 'a b': expected 1 to 40 letters, digits and - . _\n"
+    )
+
+
+def test_a_command_of_commands_shows_its_help_and_no_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "jobs", code=2) == ""
 
 
 def test_a_farm_does_not_train_by_files_of_its_clients(

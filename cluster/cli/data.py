@@ -58,7 +58,7 @@ def evaluate(
     from cluster.cli.render_evaluation import show_evaluation
     from cluster.cube_answers import cube_case
     from cluster.filters import load_filter
-    from engine.bearoff import check_two_sided
+    from engine.bearoff import TWO_SIDED_CHECKERS, check_two_sided
     from engine.errors import InputError
     from engine.ids import parse_position
 
@@ -66,6 +66,7 @@ def evaluate(
         raise InputError("top", top, "0 or a number of plays")
     check_two_sided(bearoff_checkers)
     if remote.farm_is_named():
+        remote.refuse({"bearoff_checkers": bearoff_checkers if bearoff_checkers != TWO_SIDED_CHECKERS else None})
         fields = {"position": position, "level": level, "rules": rules, "cube": cube, "cubeless": cubeless}
         report = remote.evaluate(fields | {"met": met, "efficiency": efficiency, "filter": filter}, net)
         parsed = parse_position(position)

@@ -22,7 +22,6 @@ from cluster.cli.options import (
     WorkersOption,
     check_workers,
     chosen_nets,
-    print_json,
     tell,
     warn_about_match,
 )
@@ -98,12 +97,9 @@ def deep(
         },
     )
     if remote.farm_is_named() and executor is not ExecutorName.INLINE:
-        report = remote.analyse_deeply(request, net)
-        if json:
-            print_json(report)
-        else:
+        if not json:
             render.show_board(parse_position(position))
-            show_deep(report)
+        tell(remote.analyse_deeply(request, net), json, show_deep)
         return
     settings = load_settings()
     chosen = chosen_nets(net, rules)

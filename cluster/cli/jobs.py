@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import logging
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,8 @@ from cluster.cli.options import JsonOption, print_json, tell
 if TYPE_CHECKING:
     from cluster.client import Client
     from cluster.service_models import JobView
+
+log = logging.getLogger(__name__)
 
 jobs = typer.Typer(name="jobs", help="Look at the jobs of a farm, and change them.", no_args_is_help=True)
 
@@ -27,6 +30,25 @@ class StateName(enum.Enum):
     DONE = "done"
     FAILED = "failed"
     CANCELLED = "cancelled"
+
+
+class KindName(enum.Enum):
+    """Kinds of jobs."""
+
+    ROLLOUT = "rollout"
+    DEEP = "deep"
+    EVALUATE = "evaluate"
+    ANALYSE = "analyse"
+    BOOK = "book"
+    TRAIN = "train"
+
+
+class PriorityName(enum.Enum):
+    """Classes of jobs."""
+
+    INTERACTIVE = "interactive"
+    NORMAL = "normal"
+    BULK = "bulk"
 
 
 def farm() -> Client:
@@ -47,6 +69,7 @@ def farm() -> Client:
 @jobs.command("list")
 def list_jobs(
     state: Annotated[StateName | None, typer.Option("--state", help="Only jobs in this state.")] = None,
+    kind: Annotated[KindName | None, typer.Option("--kind", help="Only jobs of this kind.")] = None,
     client: Annotated[str | None, typer.Option("--client", metavar="NAME", help="Only jobs of this client.")] = None,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, max=500, help="At most so many.")] = 20,
     json: JsonOption = False,
@@ -54,13 +77,13 @@ def list_jobs(
     """List jobs, those created last first."""
     from cluster.cli.render_farm import show_jobs
     from cluster.service_models import JobPage
-    from cluster.store import JobState
+    from cluster.store import JobKind, JobState
 
-    asked = JobState(state.value) if state else None
+    chosen = (JobState(state.value) if state else None, JobKind(kind.value) if kind else None)
     with farm() as connection:
-        page = connection.jobs(asked, client=client, limit=limit)
+        page = connection.jobs(*chosen, client=client, limit=limit)
         while page.before is not None and len(page.jobs) < limit:
-            more = connection.jobs(asked, client=client, before=page.before, limit=limit - len(page.jobs))
+            more = connection.jobs(*chosen, client=client, before=page.before, limit=limit - len(page.jobs))
             page = JobPage(jobs=page.jobs + more.jobs, before=more.before)
     if json:
         print_json(page)
@@ -72,11 +95,19 @@ def list_jobs(
 def show(job: JobArgument, json: JsonOption = False) -> None:
     """Say how a job is, and its answer once it is there."""
     from cluster.cli.render_farm import show_job
+    from cluster.client import FarmError
     from cluster.store import JobState
 
     with farm() as connection:
         view = connection.job(job)
-        answer = connection.result(job) if view.state is JobState.DONE else None
+        answer = None
+        if view.state is JobState.DONE:
+            try:
+                answer = connection.result(job)
+            except FarmError as error:
+                if json:
+                    raise
+                log.warning("%s", error)
     if json:
         print_json(answer or view)
     else:
@@ -90,13 +121,17 @@ def watch(
     json: JsonOption = False,
 ) -> None:
     """Follow a job to its end; with --json one event a line."""
+    from cluster.cli.remote import StillRunningError
     from cluster.cli.render_farm import event_line
 
     with farm() as connection:
-        for event in connection.events(job, after):
-            line = event.model_dump_json() if json else event_line(event)
-            sys.stdout.write(line + "\n")
-            sys.stdout.flush()
+        try:
+            for event in connection.events(job, after):
+                line = event.model_dump_json() if json else event_line(event)
+                sys.stdout.write(line + "\n")
+                sys.stdout.flush()
+        except KeyboardInterrupt:
+            raise StillRunningError(job) from None
 
 
 @jobs.command("cancel")
@@ -121,6 +156,19 @@ def extend(
     changes = {name: value for name, value in asked.items() if value is not None}
     with farm() as connection:
         _shown(connection.extend(job, **changes).job, json)
+
+
+@jobs.command("priority")
+def change_priority(
+    job: JobArgument,
+    priority: Annotated[PriorityName, typer.Argument(metavar="CLASS", help="interactive, normal or bulk.")],
+    json: JsonOption = False,
+) -> None:
+    """Move a job to another class: they share the workers 100 : 10 : 1."""
+    from cluster.scheduling import Priority
+
+    with farm() as connection:
+        _shown(connection.prioritise(job, Priority(priority.value)), json)
 
 
 def status(json: JsonOption = False) -> None:

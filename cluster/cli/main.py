@@ -92,14 +92,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except Exception as error:
         if isinstance(error, _UsageProblem):
-            return _fail(_usage(error, words), 2)
+            text = _usage(error, words)
+            return _fail(text, 2) if text else 2  # no text: the help was shown instead
         first = (str(error).splitlines() or [""])[0]
         return _fail(f"internal error: {type(error).__name__}: {first} (GAMMONFARM_DEBUG=1 shows where)", 3)
 
 
 def _usage(error: Any, words: Sequence[str]) -> str:
     """One line for a usage error, with the value that was given, which Typer leaves out."""
-    text = " ".join(error.format_message().split())
+    text = " ".join(error.format_message().split()).replace("Value error, ", "")
     for option in getattr(getattr(error, "param", None), "opts", ()):
         for word, following in zip(words, [*words[1:], ""], strict=True):
             value = following if word == option else word.removeprefix(f"{option}=")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from engine.errors import InputError
+from engine.errors import GammonfarmError, InputError
 
 URL_VARIABLE = "GAMMONFARM_URL"
+_NOT_THERE = f"a command that works for itself (unset {URL_VARIABLE})"
 
 if TYPE_CHECKING:
     from cluster.archive.schemas import AnalyseReport
@@ -23,12 +25,37 @@ if TYPE_CHECKING:
     from cluster.evaluation_schemas import EvaluationReport
     from cluster.farm.train_job import TrainResult
     from cluster.schemas import Model, RolloutReport, RolloutRequest
-    from cluster.service_models import JobAnswer, JobView
+    from cluster.service_models import EventView, JobAnswer, JobView
+
+
+class StillRunningError(GammonfarmError):
+    """Ctrl-C ended the command and not the job."""
+
+    exit_code = 130
+
+    def __init__(self, job: str) -> None:
+        super().__init__(
+            f"interrupted; the job goes on: the same command or `gammonfarm jobs watch {job}` waits for it,"
+            f" `gammonfarm jobs cancel {job}` ends it"
+        )
 
 
 def farm_is_named() -> bool:
     """Whether commands run on a farm."""
     return bool(os.environ.get(URL_VARIABLE))
+
+
+def refuse(odd: dict[str, object]) -> None:
+    """
+    Args:
+        odd: options by name that a farm has no use for.
+
+    Raises:
+        InputError: one of them is given.
+    """
+    given = next((name for name, value in odd.items() if value), None)
+    if given is not None:
+        raise InputError(given, odd[given], _NOT_THERE)
 
 
 def roll_out(request: RolloutRequest, net: str | None) -> RolloutReport:
@@ -87,13 +114,13 @@ def train(recipe: Path, odd: dict[str, object]) -> TrainResult:
     from cluster.farm.train_job import TrainRequest, TrainResult
     from cluster.schemas import parse_request
 
-    given = next((name for name, value in odd.items() if value), None)
-    if given is not None:
-        raise InputError(given, odd[given], f"a command that works for itself (unset {URL_VARIABLE})")
+    refuse(odd)
     shipped = resources.files("configs") / "train" / f"{recipe.stem}.toml"
     if not shipped.is_file() or not recipe.is_file() or shipped.read_bytes() != recipe.read_bytes():
         raise InputError("recipe", recipe, "a recipe that comes with gammonfarm, unchanged")
     answer = _answer("train", parse_request(TrainRequest, {"recipe": recipe.stem}), None)
+    folder = f"runs/farm-{(answer.provenance or {}).get('key', answer.job)}"
+    print(f"gammonfarm: the net's file is in {folder} of the data folder of the farm's head", file=sys.stderr)
     return TrainResult.model_validate_json(json.dumps(answer.result))
 
 
@@ -151,10 +178,16 @@ def _client() -> Client:
 
 
 def _watch(client: Client, job: JobView) -> None:
-    """Show on stderr how far a job is, until it ends."""
+    """Show on stderr how far a job is, until it ends.
+
+    Raises:
+        StillRunningError: on Ctrl-C.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+    place = os.environ.get(URL_VARIABLE, "").rpartition("@")[2]
+    print(f"gammonfarm: job {job.id} on {place}", file=sys.stderr)
     with Progress(
         BarColumn(bar_width=16),
         TextColumn("{task.completed:,}/{task.total:,}"),
@@ -162,15 +195,20 @@ def _watch(client: Client, job: JobView) -> None:
         TimeElapsedColumn(),
         console=Console(stderr=True, emoji=False),
     ) as display:
-        task = display.add_task(
-            job.kind.value, total=max(job.total, 1), completed=job.done, said=f"job {job.id} queued"
-        )
-        for event in client.events(job.id):
-            data = event.data
-            parts = [f"job {job.id} {event.kind.value}"]
-            parts += [f"SE {data['se']:.4f}"] if "se" in data else []
-            parts += [f"{data['entries']:,}/{data['of']:,} entries of depth {data['depth']}"] if "of" in data else []
-            parts += [f"{data['eta']:.0f} s left"] if "eta" in data else []
-            display.update(
-                task, total=data.get("total"), completed=data.get("done"), said=", ".join(parts), refresh=True
-            )
+        task = display.add_task(job.kind.value, total=max(job.total, 1), completed=job.done, said="queued")
+        try:
+            for event in client.events(job.id):
+                done, total = event.data.get("done"), event.data.get("total")
+                display.update(task, total=total, completed=done, said=_said(event), refresh=True)
+        except KeyboardInterrupt:
+            raise StillRunningError(job.id) from None
+
+
+def _said(event: EventView) -> str:
+    """What an event says beside how far the job is; short, so that a line has room for it."""
+    data = event.data
+    parts = [event.kind.value] if event.kind.value != "progress" else []
+    parts += [f"SE {data['se']:.4f}"] if "se" in data else []
+    parts += [f"{data['entries']:,}/{data['of']:,} entries of depth {data['depth']}"] if "of" in data else []
+    parts += [f"{data['eta']:.0f} s left"] if "eta" in data and not event.kind.is_final else []
+    return ", ".join(parts)

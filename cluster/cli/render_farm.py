@@ -67,8 +67,9 @@ def event_line(event: EventView) -> str:
         parts.append(f"{done:,} of {total:,} ({100 * done / max(total, 1):.0f} %)")
     if data.get("eta") is not None:
         parts.append(f"{data.pop('eta'):.0f} s left")
+    message, code = data.pop("message", ""), data.pop("code", "")
     parts += [f"{name} {value}" for name, value in data.items() if value not in (None, "")]
-    return ", ".join(parts)
+    return ", ".join(parts) + (f": {message}" if message else f": {code}" if code else "")
 
 
 def show_status(status: FarmStatus) -> None:

@@ -23,7 +23,6 @@ from cluster.cli.options import (
     check_workers,
     chosen_nets,
     is_given,
-    print_json,
     tell,
     warn_about_match,
 )
@@ -135,12 +134,9 @@ def rollout(
         | named,
     )
     if remote.farm_is_named() and executor is not ExecutorName.INLINE:
-        report = remote.roll_out(request, net)
-        if json:
-            print_json(report)
-        else:
+        if not json:
             render.show_board(parse_position(position))
-            render.show_rollout(report)
+        tell(remote.roll_out(request, net), json, render.show_rollout)
         return
     settings = load_settings()
     chosen = chosen_nets(net, rules)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cluster.cli.options import check_workers, is_given
+from cluster.cli.options import JsonOption, check_workers, is_given, print_json
 
 if TYPE_CHECKING:
     from cluster.profiles import ProfilePart
@@ -74,11 +74,12 @@ def serve(
 
     Parts that die are started again. Ctrl-C ends all; jobs are kept and go on at the next start.
     """
-    from cluster.farm.supervisor import Supervisor, part_command, stop_on_signals
+    from cluster.farm.supervisor import RAY_ENDS, Supervisor, is_free, part_command, stop_on_signals
     from cluster.logs import start_logging
     from cluster.profiles import ProfilePart
     from cluster.service.server import check_exposure, serve_api, tokens_of_environment
     from cluster.settings import load_settings
+    from engine.errors import InputError
 
     chosen = _profiled(context, profile, ProfilePart.SERVE)
     host, port, ray_port = chosen.get("host", host), chosen.get("port", port), chosen.get("ray_port", ray_port)
@@ -96,6 +97,13 @@ def serve(
         run_farm(settings, executor is FarmExecutor.INLINE, workers, ray_port, node_address, stop)
         return
     check_exposure(host, tokens_of_environment())
+    if not is_free(host, port):
+        raise InputError("port", port, "a free one: something listens there, perhaps another `gammonfarm serve`")
+    makes_ray = executor is FarmExecutor.RAY and settings.ray_address is None
+    if makes_ray and not is_free("", ray_port):
+        print(f"gammonfarm: waiting for port {ray_port}, where something listens or is ending", file=sys.stderr)
+        if not is_free("", ray_port, RAY_ENDS):
+            raise InputError("ray-port", ray_port, "a free one: something listens there, perhaps a farm or a Redis")
     common = [f"--executor={executor.value}", f"--ray-port={ray_port}"]
     common += [f"--workers={workers}"] if workers is not None else []
     common += [f"--node-address={node_address}"] if node_address else []
@@ -156,11 +164,16 @@ def new(
     role: Annotated[
         TokenRole, typer.Option("--role", help="submit, or operate: also the jobs of others.")
     ] = TokenRole.SUBMIT,
+    json: JsonOption = False,
 ) -> None:
     """Make a token: it is printed once; the line goes into the file that GAMMONFARM_TOKENS_FILE names."""
     from cluster.service.auth import Role, new_token
+    from cluster.service_models import NewToken
 
     token, line = new_token(name, Role(role.value))
+    if json:
+        print_json(NewToken(name=name, role=role.value, token=token, line=line))
+        return
     print("token, for GAMMONFARM_TOKEN or a file of GAMMONFARM_TOKEN_FILE of the client:", file=sys.stderr)
     print(token)
     print("line for the farm's GAMMONFARM_TOKENS_FILE:", file=sys.stderr)

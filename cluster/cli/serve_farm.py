@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from engine.errors import InfrastructureError
 
 if TYPE_CHECKING:
+    from cluster.ray_host import RayNode
     from cluster.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -35,28 +36,38 @@ def run_farm(
         host_farm(settings, InlinePool, stop)
         return
     from cluster import ray_host
+    from cluster.farm.supervisor import RAY_ENDS, is_free
     from cluster.redis_ledger import open_ledger
 
+    ended: list[InfrastructureError] = []
     with contextlib.ExitStack() as stack:
         # The embedded server must be up, and stay, before the coordinator asks for it.
         stack.enter_context(open_ledger(settings))
         address = settings.ray_address
         if address is None:
             ray_host.use_token(settings, make=True)
+            if not is_free("", ray_port, RAY_ENDS):
+                raise InfrastructureError(f"something listens on port {ray_port}, where Ray would: see --ray-port")
             head = ray_host.RayNode(ray_host.head_arguments(ray_port, workers, node_address), settings)
             stack.callback(head.close)
             address = f"{node_address or ray_host.own_address()}:{ray_port}"
-            _watch(head, stop)
+            _watch(head, stop, ended)
         else:
             ray_host.use_token_where_one_is(settings)
         if settings.ray_address is not None and not ray_host.has_node_here(address):
             # Ray lets only its own machines in: this one joins without workers.
             node = ray_host.RayNode(ray_host.node_arguments(address, 0, node_address), settings)
             stack.callback(node.close)
-            _watch(node, stop)
-        ray_host.join(address, stop)
-        log.info("the farm runs on Ray at %s", address)
-        ray_host.watch_coordinator(settings, stop)
+            _watch(node, stop, ended)
+        try:
+            ray_host.join(address, stop)
+            log.info("the farm runs on Ray at %s", address)
+            ray_host.watch_coordinator(settings, stop)
+        except InfrastructureError:
+            if not ended:  # else what ended says more
+                raise
+        if ended:
+            raise ended[0]
         if settings.ray_address is None:
             ray_host.stop_coordinator()
 
@@ -81,16 +92,14 @@ def run_worker(
         node.close()
 
 
-def _watch(node: object, stop: threading.Event) -> None:
-    from cluster.ray_host import RayNode
-
-    assert isinstance(node, RayNode)
+def _watch(node: RayNode, stop: threading.Event, ended: list[InfrastructureError]) -> None:
+    """Stop when a node ends by itself, which is noted."""
 
     def look() -> None:
         try:
             node.wait(stop)
         except InfrastructureError as error:
-            log.error("%s", error)
+            ended.append(error)
             stop.set()
 
     threading.Thread(target=look, name="ray node", daemon=True).start()

@@ -117,7 +117,7 @@ def train(
         raise InputError("threads", threads, "a whole number of at least 1")
     if remote.farm_is_named() and not inline:
         local = {"folder": folder, "resume": resume, "stage": stage, "benchmark": benchmark, "champion": champion}
-        result = remote.train(recipe, local | {"teacher": teacher, "workers": workers})
+        result = remote.train(recipe, local | {"gate_games": gate_games, "teacher": teacher, "workers": workers})
         if json:
             print_json(result)
         else:

@@ -23,7 +23,7 @@ from cluster.archive.results import MatchAnalysis
 from cluster.book.library import shipped_files
 from cluster.executor import InlineExecutor
 from cluster.farm.desk import Desk, check_cube_names, shipped_name
-from cluster.farm.kinds import Size
+from cluster.farm.kinds import Size, the_change
 from cluster.farm.one_task import OneTaskJob, where_from
 from cluster.planner import content_key
 from cluster.scheduling import Priority
@@ -129,8 +129,8 @@ class AnalyseKind:
 
     def extended(self, request: AnalyseRequest, changes: Mapping[str, Any]) -> AnalyseRequest:
         """See `Kind`: the level may rise."""
-        level, now = changes.get("level"), _policy(request).level
-        if set(changes) != {"level"} or not isinstance(level, int) or not now < level <= 4:
+        level, now = the_change(changes, "level"), _policy(request).level
+        if not isinstance(level, int) or not now < level <= 4:
             raise InputError("level", level, f"a level from {now + 1} to 4")
         return request.model_copy(update={"level": level})
 
@@ -200,13 +200,14 @@ def build_analyse_worker(weights: Weights) -> AnalyseWorker:
 
 def _content(request: AnalyseRequest) -> bytes:
     if (request.text is None) == (request.base64 is None):
-        raise InputError("text", request.name, "either text or base64")
+        given = "both" if request.text is not None else "neither"
+        raise InputError("text", given, "either text or base64")
     if request.text is not None:
         return request.text.encode()
     try:
         return base64.b64decode(request.base64 or "", validate=True)
     except (binascii.Error, ValueError):
-        raise InputError("base64", request.name, "base64") from None
+        raise InputError("base64", request.base64, "the bytes of a file in base64") from None
 
 
 def _policy(request: AnalyseRequest) -> Policy:

@@ -77,9 +77,9 @@ class BookKind:
         for name, value in changes.items():
             now = budget.get(name)
             if name not in ("trials", "entries") or now is None or not isinstance(value, int) or value <= now:
-                raise InputError(name, value, f"more than {now}" if now is not None else "part of the book's budget")
+                raise InputError(name, value, f"more than {now}" if now is not None else "what the budget bounds")
         if not changes:
-            raise InputError("trials", None, "a larger budget of trials or entries")
+            raise InputError("trials", "nothing", "a larger budget of trials or entries")
         return request.model_copy(update={"budget": BudgetPart(**budget | dict(changes))})
 
     def size(self, request: BookRecipe) -> Size:

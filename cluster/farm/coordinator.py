@@ -362,7 +362,7 @@ class Farm:
         record = active.record if active is not None else was
         if by_us:
             self.counters.ended(state)
-            log.info("job %s is %s %s", job, state.value, message, extra={"job": job})
+            log.info("job %s is %s%s", job, state.value, message and f": {message}", extra={"job": job})
             if record is not None:
                 self._tracker(record, active, state)
         self._forget(job)

@@ -12,7 +12,7 @@ from cluster.deep.planner import DeepQuestion
 from cluster.deep.results import make_result, standings
 from cluster.deep.schemas import DeepProvenance, DeepRequest, DeepResult
 from cluster.farm.desk import Desk, check_cube_names, shipped_name
-from cluster.farm.kinds import Cost, Piece, Size
+from cluster.farm.kinds import Cost, Piece, Size, the_change
 from cluster.farm.rollout_job import RolloutJob
 from cluster.ledger import Block
 from cluster.rollout_steps import RolloutSteps
@@ -48,9 +48,9 @@ class DeepKind:
 
     def extended(self, request: DeepRequest, changes: Mapping[str, Any]) -> DeepRequest:
         """See `Kind`: `trials` may rise."""
-        trials = changes.get("trials")
+        trials = the_change(changes, "trials")
         try:
-            if set(changes) != {"trials"} or not isinstance(trials, int) or trials <= request.trials:
+            if not isinstance(trials, int) or trials <= request.trials:
                 raise ValueError
             return DeepRequest.model_validate({**request.model_dump(), "trials": trials})
         except (ValidationError, ValueError):

@@ -16,7 +16,7 @@ from cluster.answers import EvaluationOptions, evaluate_position
 from cluster.cube_answers import CubeCaseName
 from cluster.evaluation_schemas import EvaluationReport
 from cluster.farm.desk import Desk, check_cube_names, shipped_name
-from cluster.farm.kinds import Size
+from cluster.farm.kinds import Size, the_change
 from cluster.farm.one_task import OneTaskJob, where_from
 from cluster.filters import DEFAULT_FILTER, load_filter
 from cluster.planner import content_key
@@ -110,8 +110,8 @@ class EvaluateKind:
 
     def extended(self, request: EvaluateRequest, changes: Mapping[str, Any]) -> EvaluateRequest:
         """See `Kind`: the level may rise."""
-        level = changes.get("level")
-        if set(changes) != {"level"} or not isinstance(level, int) or not request.level < level <= 4:
+        level = the_change(changes, "level")
+        if not isinstance(level, int) or not request.level < level <= 4:
             raise InputError("level", level, f"a level from {request.level + 1} to 4")
         return request.model_copy(update={"level": level})
 

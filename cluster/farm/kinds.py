@@ -13,6 +13,7 @@ from cluster.ledger import Block
 from cluster.scheduling import Priority
 from cluster.schemas import Model
 from cluster.store import JobKind, Store, TrialRange
+from engine.errors import InputError
 from workers.spec import WorkerSpec
 
 
@@ -165,3 +166,15 @@ class Kind(Protocol):
 
     def old_report(self, key: str, net: str, result: bytes, job: str) -> dict[str, Any]:
         """Where an answer came from that was found in the cache. Raises `ValueError` if it can't be read any more."""
+
+
+def the_change(changes: Mapping[str, Any], name: str) -> Any:
+    """The new value of the one thing by which a kind of job is extended; "nothing" where it is not named.
+
+    Raises:
+        InputError: something else is named.
+    """
+    odd = next((other for other in changes if other != name), None)
+    if odd is not None:
+        raise InputError(odd, changes[odd], f"{name}: that is what such a job is extended by")
+    return changes.get(name, "nothing")

@@ -9,7 +9,7 @@ import numpy as np
 
 from cluster import planner
 from cluster.farm.desk import Desk, check_cube_names
-from cluster.farm.kinds import Cost, Piece, Size
+from cluster.farm.kinds import Cost, Piece, Size, the_change
 from cluster.ledger import Block
 from cluster.planner import RolloutQuestion
 from cluster.rollout_steps import RolloutSteps, blocks_of_output, rows_of
@@ -52,11 +52,9 @@ class RolloutKind:
 
     def extended(self, request: RolloutRequest, changes: Mapping[str, Any]) -> RolloutRequest:
         """See `Kind`: `trials` may rise."""
-        trials = changes.get("trials")
-        if set(changes) != {"trials"} or not isinstance(trials, int) or not request.trials < trials <= MAX_TRIALS:
-            raise InputError(
-                "trials", changes.get("trials"), f"a whole number from {request.trials + 1} to {MAX_TRIALS}"
-            )
+        trials = the_change(changes, "trials")
+        if not isinstance(trials, int) or not request.trials < trials <= MAX_TRIALS:
+            raise InputError("trials", trials, f"a whole number from {request.trials + 1} to {MAX_TRIALS}")
         return request.model_copy(update={"trials": trials})
 
     def size(self, request: RolloutRequest) -> Size:

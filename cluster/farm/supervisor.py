@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+
+from engine.errors import InputError
 
 log = logging.getLogger(__name__)
 
@@ -20,6 +24,8 @@ _MOST_DOUBLED = 6
 _STEADY = 30.0
 _STOP_SECONDS = 40.0
 USER_MISTAKE = 2
+RAY_ENDS = 20.0
+"""Seconds that a Ray head takes at most to end after the process that started it."""
 
 
 @dataclass
@@ -100,6 +106,30 @@ def stop_on_signals() -> threading.Event:
 
         threading.Thread(target=watch, name="parent", daemon=True).start()
     return stop
+
+
+def is_free(host: str, port: int, seconds: float = 0.0) -> bool:
+    """Whether one can listen there, now or within some seconds: what was killed may still be ending.
+
+    Raises:
+        InputError: no address of this machine.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            (family, *_, place), *_ = socket.getaddrinfo(
+                host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )
+            with socket.socket(family, socket.SOCK_STREAM) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(place)
+            return True
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise InputError("host", host, f"an address of this machine ({error.strerror})") from error
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.2)
 
 
 def part_command(part: str, arguments: Sequence[str]) -> list[str]:

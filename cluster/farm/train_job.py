@@ -86,7 +86,7 @@ class TrainKind:
 
     def extended(self, request: TrainRequest, changes: Mapping[str, Any]) -> TrainRequest:
         """See `Kind`: its learning rates follow from the number of generations, so a longer run is another one."""
-        raise InputError("changes", ", ".join(changes), "a kind of job that can be extended")
+        raise InputError("kind", "train", "a kind of job that can be extended (a longer training is another one)")
 
     def size(self, request: TrainRequest) -> Size:
         """See `Kind`: a game of self-play and its fitting take about half as long as a trial."""

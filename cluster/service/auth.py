@@ -22,7 +22,8 @@ from engine.errors import InputError
 
 log = logging.getLogger(__name__)
 
-_LINE = re.compile(r"([A-Za-z0-9._-]{1,40})\s+(submit|operate)\s+([0-9a-f]{64})")
+_NAME = r"[A-Za-z0-9._-]{1,40}"
+_LINE = re.compile(rf"({_NAME})\s+(submit|operate)\s+([0-9a-f]{{64}})")
 
 
 class Role(StrEnum):
@@ -103,9 +104,8 @@ class Tokens:
                 self._stamp = stamp
             except OSError as error:
                 if not known:
-                    raise InputError(
-                        "GAMMONFARM_TOKENS_FILE", self._file, f"a readable file ({error.strerror})"
-                    ) from error
+                    expected = f"a readable file ({error.strerror}); `gammonfarm tokens new NAME` makes its lines"
+                    raise InputError("GAMMONFARM_TOKENS_FILE", self._file, expected) from error
 
 
 def parse_tokens(text: str, *, lenient: bool = False) -> dict[str, Caller]:
@@ -133,11 +133,15 @@ def parse_tokens(text: str, *, lenient: bool = False) -> dict[str, Caller]:
 
 
 def new_token(name: str, role: Role) -> tuple[str, str]:
-    """A new token, and the line for the file."""
+    """A new token, and the line for the file.
+
+    Raises:
+        InputError: a name that is none.
+    """
+    if not re.fullmatch(_NAME, name):
+        raise InputError("name", name, "1 to 40 letters, digits and - . _")
     token = "gf_" + secrets.token_urlsafe(32)
-    line = f"{name} {role.value} {token_hash(token)}"
-    parse_tokens(line)
-    return token, line
+    return token, f"{name} {role.value} {token_hash(token)}"
 
 
 def token_hash(token: str) -> str:

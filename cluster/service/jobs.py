@@ -121,7 +121,9 @@ def job_of(shared: Shared, job_id: str) -> JobRecord:
 def _farm_job(shared: Shared, job_id: str) -> JobRecord:
     record = job_of(shared, job_id)
     if not record.client:
-        raise ProblemError(409, "a job of a command that works for itself")
+        raise ProblemError(
+            409, f"job {job_id} is of a command that works for itself: it has its answer and its progress"
+        )
     return record
 
 
@@ -152,13 +154,13 @@ def list_jobs(
 
 
 def look(job_id: JobId, shared: SharedDependency, caller: CallerDependency) -> JobView:
-    """State and progress of a job."""
+    """State and progress of a job: also one of a command that works for itself on the same Redis (no client)."""
     return job_view(job_of(shared, job_id))
 
 
 def result(job_id: JobId, shared: SharedDependency, caller: CallerDependency) -> Response:
     """The answer of a job that is done: its `result` has the same bytes from any farm."""
-    return Response(answer_text(shared, job_of(shared, job_id)), media_type="application/json")
+    return Response(answer_text(shared, _farm_job(shared, job_id)), media_type="application/json")
 
 
 def answer_text(shared: Shared, record: JobRecord) -> bytes:
@@ -190,7 +192,7 @@ async def events(
 ) -> Response:
     """Server-sent events, from the first one or from the one after `Last-Event-ID`, up to the final one."""
     record = await run_in_threadpool(_farm_job, shared, job_id)
-    begin = after_of(last_event_id, after)
+    begin = min(after_of(last_event_id, after), record.events)  # no event has a higher number: it would never come
 
     async def stream() -> AsyncIterator[bytes]:
         yield b"retry: 1000\n\n"

@@ -19,14 +19,13 @@ from cluster.service.problems import ProblemError, problem, respond
 from engine.errors import InputError
 
 _MOST_CLIENTS = 10_000
+_PREFIX = "GAMMONFARM_LIMIT_"
 
 
 class Limits(BaseSettings):
     """All of them; each can be set as GAMMONFARM_LIMIT_NAME."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="GAMMONFARM_LIMIT_", env_ignore_empty=True, frozen=True, extra="forbid"
-    )
+    model_config = SettingsConfigDict(env_prefix=_PREFIX, env_ignore_empty=True, frozen=True, extra="forbid")
 
     body: int = Field(default=256 * 1024, ge=1024)
     """Bytes of a request."""
@@ -54,13 +53,13 @@ class Limits(BaseSettings):
         Raises:
             ProblemError: 413, for a job that is too large.
         """
-        for name, asked, most in (
-            ("units", size.units, self.size),
-            ("entries", size.entries, self.entries),
-            ("minutes", size.minutes, self.minutes),
+        for name, what, asked, most in (
+            ("SIZE", "units (such as trials of all candidates)", size.units, self.size),
+            ("ENTRIES", "entries", size.entries, self.entries),
+            ("MINUTES", "minutes", size.minutes, self.minutes),
         ):
             if asked > most:
-                raise ProblemError(413, f"a job of {asked:,} {name}; at most {most:,}")
+                raise ProblemError(413, f"a job of {asked:,} {what}; at most {most:,} here ({_PREFIX}{name})")
 
 
 def load_limits() -> Limits:
@@ -73,7 +72,7 @@ def load_limits() -> Limits:
         return Limits()
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        name = f"GAMMONFARM_LIMIT_{first['loc'][0]}".upper()
+        name = f"{_PREFIX}{first['loc'][0]}".upper()
         raise InputError(name, first["input"], str(first["msg"])) from None
 
 

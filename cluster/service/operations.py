@@ -9,6 +9,7 @@ from cluster.farm.status import FarmStatus
 from cluster.service.app import CallerDependency, SharedDependency, caller_of
 from cluster.service.metrics import CONTENT_TYPE
 from cluster.service.problems import ProblemError
+from cluster.service.watchman import SILENCE
 from cluster.service_models import Health, KindView
 from engine.errors import InfrastructureError
 
@@ -27,7 +28,7 @@ def ready(shared: SharedDependency) -> JSONResponse:
     reason = ""
     try:
         if shared.watchman.look() is None:
-            reason = "no coordinator spoke within a minute"
+            reason = SILENCE
         shared.ledger.probe()
     except InfrastructureError:
         reason = "Redis does not answer, or refuses to write"
@@ -50,7 +51,7 @@ def status(shared: SharedDependency) -> FarmStatus:
     """What the coordinator said last. While Redis is away, what was known before, with the reason."""
     found = shared.watchman.say()
     if found is None:
-        raise ProblemError(503, "no coordinator spoke within a minute", retry_after=5)
+        raise ProblemError(503, SILENCE, retry_after=5)
     return found
 
 

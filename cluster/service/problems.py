@@ -11,11 +11,14 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
-from cluster.service_models import Problem
+from cluster.schemas import in_plain_words, shown
+from cluster.service_models import BATCH_ID, JOB_ID, Problem
 from cluster.store import JobKind
 from engine.errors import GammonfarmError, InfrastructureError, InputError
 
 log = logging.getLogger(__name__)
+
+_PLACES = ("body", "query", "path", "header")
 
 _TITLES = {
     400: ("Bad request", "input"),
@@ -83,7 +86,11 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     def on_http(request: Request, error: HTTPException) -> Response:
-        return respond(problem(error.status_code, str(error.detail)), dict(error.headers or {}))
+        said = {
+            404: f"no such address: {request.url.path}; GET /openapi.json has those there are",
+            405: f"{request.method} is not for {request.url.path}",
+        }.get(error.status_code, str(error.detail))
+        return respond(problem(error.status_code, said), dict(error.headers or {}))
 
     @app.exception_handler(GammonfarmError)
     def on_ours(request: Request, error: GammonfarmError) -> Response:
@@ -99,8 +106,36 @@ def install(app: FastAPI) -> None:
 
 
 def _validation(errors: Any) -> Problem:
-    first = errors[0] if errors else {"loc": (), "msg": "the request does not fit"}
-    where = [str(part) for part in first["loc"] if part not in ("body", "query", "path", "header")]
+    """The first thing that doesn't fit, as `InputError` says it."""
+    first: dict[str, Any] = dict(errors[0]) if errors else {"loc": (), "msg": "the request does not fit"}
+    kind, where = first.get("type"), [str(part) for part in first["loc"]]
+    if where and where[0] in _PLACES:
+        del where[0]
+    if kind == "json_invalid":
+        return problem(422, f"the body is no JSON: {first.get('ctx', {}).get('error', 'unreadable')}")
     if where and where[0] in set(JobKind):  # which of the models it is, not a field
         del where[0]
-    return problem(422, str(first["msg"]), field=".".join(where) or None)
+    if kind in ("union_tag_not_found", "union_tag_invalid"):
+        where = [*where, "kind"]
+    field = ".".join(where)
+    if not field:
+        return problem(422, "expected a JSON object, sent with Content-Type: application/json")
+    given = first.get("input")
+    if kind == "extra_forbidden":
+        return problem(422, f"{field}: there is no such field; GET /v1/kinds has those there are", field=field)
+    if kind == "union_tag_invalid":
+        given = given.get("kind") if isinstance(given, dict) else given
+    if kind in ("missing", "union_tag_not_found"):
+        return problem(422, f"{field}: missing: expected {_expected(first)}", field=field)
+    return problem(422, str(InputError(field, shown(given), _expected(first))), field=field)
+
+
+def _expected(error: Any) -> str:
+    kind, pattern = error.get("type"), error.get("ctx", {}).get("pattern")
+    if kind in ("union_tag_not_found", "union_tag_invalid"):
+        return f"one of {', '.join(JobKind)}"
+    if kind == "missing":
+        return "a value"
+    if pattern in (JOB_ID, BATCH_ID):
+        return f"the id of a {'job' if pattern == JOB_ID else 'batch'}, as the answer to its submission has it"
+    return in_plain_words(str(error["msg"]))

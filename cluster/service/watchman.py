@@ -12,6 +12,8 @@ from engine.errors import InfrastructureError
 
 log = logging.getLogger(__name__)
 
+SILENCE = "no coordinator has spoken for a minute: it is being started, or away (see logs/coordinator.log of the head)"
+
 
 class Watchman:
     """Remembers what the coordinator said last."""
