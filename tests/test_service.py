@@ -289,12 +289,14 @@ def test_a_training_without_end_is_refused_and_those_that_are_shipped_are_not(se
 
 
 def test_too_many_requests_are_told_when_to_come_back() -> None:
-    service = Service(rate=0.5, burst=3)
+    service = Service(rate=0.001, burst=3)
     for _ in range(3):
         assert service.client.get("/v1/kinds").status_code == 200
     refused = service.client.get("/v1/kinds")
     problem(refused, 429, "too-many")
-    assert int(refused.headers["retry-after"]) == 2
+    assert (
+        900 <= int(refused.headers["retry-after"]) <= 1000
+    )  # a request each thousand seconds, less those of this test
     assert service.client.get("/health").status_code == 200
 
 
