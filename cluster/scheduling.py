@@ -37,6 +37,12 @@ came. Jobs that only wait for their last blocks don't count: those of a single t
 """
 
 
+MOST_CREDIT = 10.0
+"""Virtual seconds that a class or a client may have less than the others after it waited for its own last blocks: a few
+blocks, and not the minutes for which the learner of a training fits.
+"""
+
+
 @dataclass
 class _Job:
     id: str
@@ -61,6 +67,13 @@ class _Client:
             # A job that has not begun has been served nothing.
             return first if all(job.served > 0 for job in ready) else min(ready, key=lambda j: (j.served, j.order))
         return min(ready, key=lambda job: (job.served, job.order), default=None)
+
+    @property
+    def idle(self) -> bool:
+        """Whether all that it has waits for something."""
+        if self.queued and len(self.begun) < JOBS_AT_ONCE:
+            return False
+        return all(job.waiting for job in self.begun.values())
 
     def holds(self, job: str) -> dict[str, _Job]:
         """Where a job is."""
@@ -101,12 +114,9 @@ class FairQueue:
         """Let a job in; `order` sorts the jobs of one client (rising)."""
         if job in self._home:
             raise InternalError(f"job {job} is in the queue already")
-        group = self._classes[priority]
-        if not group.clients:
-            group.virtual = max(group.virtual, self._now)
-        if client not in group.clients:
-            group.clients[client] = _Client(virtual=group.now)
-        group.clients[client].queued[job] = _Job(job, order)
+        owner = self._classes[priority].clients.setdefault(client, _Client())
+        self._rouse(priority, owner)
+        owner.queued[job] = _Job(job, order)
         self._home[job] = (priority, client)
 
     def remove(self, job: str) -> None:
@@ -149,6 +159,8 @@ class FairQueue:
     def wait(self, job: str, waiting: bool) -> None:
         """Say that a begun job has (or no longer has) nothing to hand out until something of it comes back."""
         if job in self._home:
+            if not waiting:
+                self._rouse(self._home[job][0], self._client(job))
             self._state(job).waiting = waiting
 
     def next(self) -> str | None:
@@ -180,6 +192,16 @@ class FairQueue:
     def clients(self) -> int:
         """Clients with open jobs."""
         return len({client for _, client in self._home.values()})
+
+    def _rouse(self, priority: Priority, client: _Client) -> None:
+        """A client will have work, who may have had none, or whose jobs all waited for something."""
+        group = self._classes[priority]
+        clients = group.clients.values()
+        if all(other.idle for other in clients):
+            credit = 0.0 if all(other.empty for other in clients) else MOST_CREDIT
+            group.virtual = max(group.virtual, self._now - credit)
+        if client.idle:
+            client.virtual = max(client.virtual, group.now - (0.0 if client.empty else MOST_CREDIT))
 
     def _by_virtual_time(self) -> Iterator[tuple[Priority, _Class]]:
         order = {priority: rank for rank, priority in enumerate(Priority)}

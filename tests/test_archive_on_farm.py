@@ -26,7 +26,7 @@ from cluster.executor import InlineExecutor
 from cluster.store import JobKind, MemoryStore
 from engine.analysis.language import Language
 from engine.bearoff import Bearoff
-from engine.errors import InputError
+from engine.errors import InfrastructureError, InputError
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +124,15 @@ def test_what_a_farm_does_not_do_is_said_before_anything_is_sent(
             FarmAnalysis(client, changed, "shipped")
     assert caught.value.field == field
     assert not service.ledger._jobs
+
+
+def test_answers_that_end_early_are_a_farm_that_is_away(
+    service: Service, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As behind a proxy that closes what it takes for a whole answer."""
+    monkeypatch.setattr(Client, "batch_results", lambda self, batch: iter(()))
+    with Client(URL, transport=Through(service)) as client, pytest.raises(InfrastructureError, match="before the last"):
+        list(FarmAnalysis(client, request_of(archive), "shipped").run(request_of(archive).files))
 
 
 def test_the_command_writes_reports_of_what_the_farm_found(

@@ -44,9 +44,9 @@ def test_a_task_that_nobody_needs_and_that_does_not_end_soon_ends_with_its_worke
     name, _ = give(crew, "cancelled", 2.0)
     _, other = give(crew, "another", 2.0)
     crew.free("cancelled", 0.0)
-    assert list(crew.meet(4.0, look_for_hung=False)) == []
+    assert list(crew.meet(9.0, look_for_hung=False)) == []
     assert name in crew.roster.workers
-    assert list(crew.meet(6.0, look_for_hung=False)) == []
+    assert list(crew.meet(11.0, look_for_hung=False)) == []
     assert name not in crew.roster.workers
     assert list(crew.lost) == [other]
     assert other.kills == 0

@@ -8,7 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.scheduling import JOBS_AT_ONCE, SHARES, Arrival, BlockSizes, Courtesy, FairQueue, Priority, Speed, Speeds
+from cluster.scheduling import (
+    JOBS_AT_ONCE,
+    MOST_CREDIT,
+    SHARES,
+    Arrival,
+    BlockSizes,
+    Courtesy,
+    FairQueue,
+    Priority,
+    Speed,
+    Speeds,
+)
 from engine.errors import InternalError
 
 SECONDS = st.floats(0.25, 4.0)
@@ -76,6 +87,25 @@ def test_who_had_nothing_to_do_gets_no_credit_for_it() -> None:
     queue.add("new", "late", Priority.NORMAL, 501)
     got = serve(queue, 100)
     assert got["new"] == pytest.approx(50, abs=2)
+
+
+def test_who_waited_for_long_gets_little_credit_for_it() -> None:
+    """As a training whose learner fits for minutes, and has shards to be made after that."""
+    queue = queue_of(("training", "lab", Priority.BULK), ("click", "visitor", Priority.INTERACTIVE))
+    serve(queue, 4)
+    queue.wait("training", True)
+    serve(queue, 20_000)
+    queue.wait("training", False)
+    assert serve(queue, 50)["click"] >= 50 - MOST_CREDIT - 2
+
+
+def test_a_client_who_waited_for_long_gets_little_credit_for_it() -> None:
+    queue = queue_of(("a", "anna", Priority.NORMAL), ("b", "ben", Priority.NORMAL))
+    serve(queue, 4)
+    queue.wait("a", True)
+    serve(queue, 500)
+    queue.wait("a", False)
+    assert serve(queue, 100)["a"] == pytest.approx(50 + MOST_CREDIT / 2, abs=2)
 
 
 def test_a_client_works_on_a_few_jobs_at_a_time_in_the_order_they_came() -> None:

@@ -426,8 +426,7 @@ def test_without_a_known_token_only_the_health_is_told(guarded: Any) -> None:
 
 def test_large_bodies_are_read_of_known_callers_only(guarded: Any) -> None:
     service, of = guarded
-    large = {"jobs": [rollout(seed=seed) for seed in range(3000)]}
-    assert len(json.dumps(large)) > 300_000
+    large = {"jobs": [{"kind": "unknown", "padding": "x" * 100_000} for _ in range(3)]}
     for headers in ({}, {"Authorization": "Bearer gf_of_somebody_else"}, {"Authorization": "Basic x"}):
         problem(service.client.post("/v1/batches", json=large, headers=headers), 413, "too-large")
     assert service.client.post("/v1/batches", json=large, headers=of("anna")).status_code == 201

@@ -23,7 +23,7 @@ from cluster.farm.analyse_job import MOST_LETTERS, AnalyseRequest, AnalyseResult
 from cluster.service_models import BatchLine, Problem
 from cluster.store import JobKind
 from engine.bearoff import TWO_SIDED_CHECKERS
-from engine.errors import InputError
+from engine.errors import InfrastructureError, InputError
 
 _MATCHES, _LETTERS = 100, 4_000_000
 """At most so much in one batch; two of them are on the farm at a time."""
@@ -132,7 +132,9 @@ class FarmAnalysis:
                 continue
             work, job = one
             while job not in lines:
-                line = next(coming)
+                line = next(coming, None)
+                if line is None:
+                    raise InfrastructureError("the farm's answers ended before the last one")
                 lines[line.job] = line
             yield self._match(work, lines[job])
 

@@ -20,7 +20,7 @@ from workers.spec import WorkerSpec
 log = logging.getLogger(__name__)
 
 _LONG_TASK = 5.0
-"""Seconds: a task that nobody needs any more and that takes longer ends with its worker."""
+"""Seconds: a task that nobody needs any more and should take longer, or takes twice as long, ends with its worker."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Crew:
             elif assignment.expected > _LONG_TASK:
                 self._end(worker, job)
             else:
-                self._unwanted.append((now + _LONG_TASK, worker, assignment))
+                self._unwanted.append((now + 2 * _LONG_TASK, worker, assignment))
 
     def _end_what_nobody_needs(self, now: float) -> None:
         """Tasks that were expected to end soon, and have not."""
