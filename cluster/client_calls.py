@@ -39,6 +39,8 @@ TRIES, STREAM_TRIES = 8, 30
 """Of a call (about twelve seconds: an API that died is back by then), and in a row of a stream (more than a minute)."""
 _LONGEST_PAUSE = 5.0
 _LONGEST_ASKED = 30.0
+_CLOSED = 3
+"""Times in a row that a stream may be closed in good order without a word."""
 _WORTH_SAYING = 4
 """Failures in a row after which it is said that the farm is away."""
 _EXIT_CODES = {"internal": 3, "quarantined": 3, "infrastructure": 4, "unavailable": 4}
@@ -145,7 +147,7 @@ class EventReader:
         self.path = f"/v1/jobs/{quoted(job)}/events"
         self.ended = False
         self._last = after
-        self._failures = 0
+        self._failures = self._closed = 0
 
     def headers(self) -> dict[str, str]:
         return {"Last-Event-ID": str(self._last)} if self._last else {}
@@ -155,16 +157,16 @@ class EventReader:
         if not line.startswith("data:"):
             return None
         event = EventView.model_validate_json(line[5:])
-        self._last, self._failures = event.number, 0
+        self._last, self._failures, self._closed = event.number, 0, 0
         self.ended = event.kind.is_final
         return event
 
     def broke(self) -> None:
-        """The server closed it; without a final event it is asked again, unless there is nothing new to hear of."""
-        if not self.ended and self._failures == 0 and self._last:
-            self._failures += 1
-        elif not self.ended:
-            self.ended = True
+        """The server closed it, perhaps because it was stopped; without a final event it is asked again, unless there
+        is nothing new to hear of.
+        """
+        self._closed += 1
+        self.ended = self.ended or self._closed > _CLOSED
 
     def pause(self, error: Exception, url: str) -> float:
         self._failures += 1

@@ -6,6 +6,7 @@ import logging
 import os
 import secrets
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -32,6 +33,7 @@ ACTOR = "gammonfarm-coordinator"
 PORT = 6379
 _READY = 60.0
 _LOOK = 2.0
+_CONNECT = 10.0
 _HEAD = "node:__internal_head__"
 
 
@@ -208,6 +210,24 @@ def has_node_here(address: str) -> bool:
         return False
     _ray.shutdown()
     return True
+
+
+def check_reachable(head: str) -> None:
+    """Say at once what Ray would take a minute for.
+
+    Raises:
+        InputError: no `host:port`. InfrastructureError: nothing listens there.
+    """
+    host, _, port = head.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise InputError("address", head, "HOST or HOST:PORT")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT).close()
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise InfrastructureError(
+            f"nothing answers at {head} ({why}): is `gammonfarm serve` up there, with this --ray-port, and no firewall?"
+        ) from error
 
 
 def join(address: str, stop: threading.Event) -> None:

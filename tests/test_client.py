@@ -191,6 +191,23 @@ def test_a_broken_stream_goes_on_after_the_last_event(service: Service, monkeypa
     assert asked == [None, "2", "2"]
 
 
+def test_a_stream_that_a_stopping_farm_closes_goes_on_however_often(service: Service) -> None:
+    job = service.submit()["job"]["id"]
+    service.work()
+    parts = [f"{part}\n\n" for part in service.client.get(f"/v1/jobs/{job}/events").text.split("\n\n")]
+    events = [part for part in parts if part.startswith("id:")]
+    answers = [events[0], "", "", events[1], ": still here\n\n", "".join(events[2:])]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, text=answers.pop(0))
+
+    with Client(URL, transport=httpx.MockTransport(answer)) as client:
+        assert [event.number for event in client.events(job)] == list(range(1, len(events) + 1))
+        # One that has nothing more to say is not asked for ever.
+        answers += [""] * 5
+        assert list(client.events(job, 99)) == []
+
+
 def test_the_asynchronous_client_does_the_same(service: Service) -> None:
     job = service.submit()["job"]
     service.work()

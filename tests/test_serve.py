@@ -71,6 +71,19 @@ def test_a_farm_of_others_is_told_how_tokens_are_made(
     assert "gammonfarm tokens new" in capsys.readouterr().err
 
 
+def test_a_worker_machine_says_at_once_that_nobody_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("cluster.farm.supervisor.stop_on_signals", threading.Event)
+    monkeypatch.setattr("cluster.logs.start_logging", lambda: None)
+    monkeypatch.setattr("cluster.ray_host.use_token", lambda *_, **__: None)
+    assert main(["worker", f"--address=127.0.0.1:{free_port()}"]) == 4
+    assert "is `gammonfarm serve` up there" in capsys.readouterr().err
+    for address in ("127.0.0.1:ray", ":6379", "127.0.0.1:99999"):
+        assert main(["worker", f"--address={address}"]) == 2
+        assert "expected HOST or HOST:PORT" in capsys.readouterr().err
+
+
 def test_a_node_ends_with_the_process_that_started_it_however_that_ends(tmp_path: Path) -> None:
     from cluster.ray_host import NODE_PROGRAM
 

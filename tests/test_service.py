@@ -276,6 +276,22 @@ def test_a_stream_that_goes_on_after_a_number_that_was_never_given_ends_with_the
     assert events_of(text)[-1]["kind"] == "done"
 
 
+def test_event_streams_end_in_good_order_when_the_server_stops(service: Service) -> None:
+    job = service.submit()["job"]["id"]
+
+    async def listen() -> list[Event]:
+        hub = Hub(service.ledger, 10)
+        hub.start()
+        heard = []
+        async for events in job_events(hub, job, 0):
+            heard += events
+            hub.end_streams()
+        hub.close()
+        return heard
+
+    assert [event.kind for event in asyncio.run(listen())] == [EventKind.QUEUED]
+
+
 def test_bytes_that_are_no_json_are_refused(service: Service) -> None:
     answer = service.client.post("/v1/jobs", content=b"\xff{", headers={"content-type": "application/json"})
     problem(answer, 400, "input")

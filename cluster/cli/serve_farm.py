@@ -78,14 +78,15 @@ def run_worker(
     """A node that joins the farm at an address.
 
     Raises:
-        InfrastructureError: the farm is away.
+        InputError: an address that is none. InfrastructureError: the farm is away.
     """
     from cluster import ray_host
 
     head = address if ":" in address else f"{address}:{ray_host.PORT}"
     ray_host.use_token(settings, make=False)
+    ray_host.check_reachable(head)
     node = ray_host.RayNode(ray_host.node_arguments(head, workers, node_address), settings)
-    log.info("this machine works for %s", head)
+    log.info("this machine joins %s; `gammonfarm status` of the farm shows its workers", head)
     try:
         node.wait(stop)
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import os
@@ -15,9 +16,10 @@ from cluster.farm.desk import Desk
 from cluster.farm.kinds import Kind
 from cluster.farm.registry import Kinds
 from cluster.redis_ledger import open_ledger
-from cluster.service.app import create_app
+from cluster.service.app import Shared, create_app
 from cluster.service.auth import Tokens, is_loopback
 from cluster.service.limits import load_limits
+from cluster.service.streams import Hub
 from cluster.settings import Settings
 from engine.errors import InfrastructureError, InputError
 
@@ -57,8 +59,9 @@ def serve_api(settings: Settings, host: str, port: int, stop: threading.Event) -
     desk = Desk()
     threading.Thread(target=_warm_up, args=(desk,), name="warm up", daemon=True).start()
     with open_ledger(settings) as ledger:
+        app = create_app(ledger, desk, tokens, load_limits())
         config = uvicorn.Config(
-            create_app(ledger, desk, tokens, load_limits()),
+            app,
             host=host,
             port=port,
             access_log=False,  # would write queries, and a line for every request
@@ -70,7 +73,9 @@ def serve_api(settings: Settings, host: str, port: int, stop: threading.Event) -
             backlog=4096,
         )
         server = uvicorn.Server(config)
-        watcher = threading.Thread(target=_stop_when, args=(stop, server), daemon=True)
+        logging.getLogger("uvicorn.error").addFilter(_is_no_broken_stream)
+        shared: Shared = app.state.shared
+        watcher = threading.Thread(target=_stop_when, args=(stop, server, shared.hub), daemon=True)
         watcher.start()
         try:
             server.run()
@@ -78,6 +83,11 @@ def serve_api(settings: Settings, host: str, port: int, stop: threading.Event) -
             raise InfrastructureError(f"the API can't listen on {host}:{port}") from error
         if not server.started:
             raise InfrastructureError(f"the API can't listen on {host}:{port}")
+
+
+def _is_no_broken_stream(record: logging.LogRecord) -> bool:
+    """A stream of answers that is broken off at the end is no failure: its client goes on at the next start."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], asyncio.CancelledError)
 
 
 def _warm_up(desk: Desk) -> None:
@@ -103,6 +113,7 @@ def _first_questions(kind: Kind) -> list[dict[str, Any]]:
     return [example]
 
 
-def _stop_when(stop: threading.Event, server: uvicorn.Server) -> None:
+def _stop_when(stop: threading.Event, server: uvicorn.Server, hub: Hub) -> None:
     stop.wait()
+    hub.end_streams()
     server.should_exit = True
