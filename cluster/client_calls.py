@@ -57,6 +57,8 @@ class FarmError(GammonfarmError):
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.exit_code = _EXIT_CODES.get(problem.code, 2)
+        if problem.status == 401:
+            problem = problem.model_copy(update={"detail": f"{problem.detail}: set {TOKEN_FILE_VARIABLE}"})
         named = problem.field is None or problem.detail.startswith(f"{problem.field}: ")
         super().__init__(problem.detail if named else f"{problem.field}: {problem.detail}")
 
@@ -237,6 +239,12 @@ def token_of_environment() -> str | None:
 
 
 def token_headers(token: str | None) -> dict[str, str]:
+    """
+    Raises:
+        InputError: a token that can't be one. It is not repeated.
+    """
+    if token and not (token.isascii() and token.isprintable()):
+        raise InputError(TOKEN_VARIABLE, "...", "a token as `gammonfarm tokens new` prints it")
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 

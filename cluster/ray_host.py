@@ -125,11 +125,15 @@ class RayNode:
         """Until told to stop.
 
         Raises:
-            InfrastructureError: it ended by itself.
+            InputError: the farm has another token. InfrastructureError: it ended by itself.
         """
         while not stop.wait(0.5):
             if not self.alive():
-                raise InfrastructureError(f"ray ended: {self._last_words()}")
+                said = self._last_words()
+                if "AuthenticationError" in said:
+                    file = os.environ.get("RAY_AUTH_TOKEN_PATH", "")
+                    raise InputError("RAY_AUTH_TOKEN_PATH", file, "the token of this farm: ray.token of its head")
+                raise InfrastructureError(f"ray ended: {said}")
 
     def _last_words(self) -> str:
         text = self._process.stderr.read() if self._process.stderr else ""

@@ -18,7 +18,7 @@ from cluster.client_calls import check_url, token_of_environment
 from cluster.ledger import EventKind
 from cluster.scheduling import Priority
 from cluster.schemas import RolloutRequest
-from cluster.service.auth import Role, new_token, parse_tokens, token_hash
+from cluster.service.auth import Role, Tokens, new_token, parse_tokens, token_hash
 from cluster.service_models import Accepted, EventView, JobView, Problem
 from cluster.store import JobKind, JobRecord, JobState
 from engine.errors import InfrastructureError, InputError
@@ -206,6 +206,17 @@ def test_a_stream_that_a_stopping_farm_closes_goes_on_however_often(service: Ser
         # One that has nothing more to say is not asked for ever.
         answers += [""] * 5
         assert list(client.events(job, 99)) == []
+
+
+def test_a_client_without_a_token_is_told_where_it_belongs() -> None:
+    token, line = new_token("anna", Role.SUBMIT)
+    guarded = Service(Tokens(text=line))
+    with Client(URL, "wrong", transport=Through(guarded)) as client, pytest.raises(FarmError, match="TOKEN_FILE"):
+        client.jobs()
+    with Client(URL, token, transport=Through(guarded)) as client:
+        assert client.jobs().jobs == ()
+    with pytest.raises(InputError, match=r"'\.\.\.': expected a token"):
+        Client(URL, "gf_\u00fc")
 
 
 def test_the_asynchronous_client_does_the_same(service: Service) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from cluster.cli.main import main
 from cluster.farm.supervisor import is_free
+from cluster.service.auth import Role, new_token
 from engine.errors import InputError
 
 
@@ -61,6 +62,26 @@ def test_a_farm_does_not_start_where_something_listens(
     assert main(["serve", *(f"--{name}={port}" for name, port in ports.items())]) == 2
     assert f"{option}: '{taken}': expected a free one" in capsys.readouterr().err
     assert main(["serve", f"--port={free_port()}", f"--ray-port={taken}", "--executor=inline"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "url"),
+    [
+        ((), "http://127.0.0.1:"),
+        (("--host=0.0.0.0", "--node-address=192.0.2.7"), "http://192.0.2.7:"),
+        (("--host=::", "--node-address=2001:db8::7"), "http://[2001:db8::7]:"),
+    ],
+)
+def test_a_farm_names_the_address_that_clients_use(
+    calm: None,
+    options: tuple[str, ...],
+    url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("GAMMONFARM_TOKENS", new_token("anna", Role.SUBMIT)[1])
+    assert main(["serve", f"--port={free_port()}", f"--ray-port={free_port()}", *options]) == 0
+    assert f"GAMMONFARM_URL={url}" in capsys.readouterr().err
 
 
 def test_a_farm_of_others_is_told_how_tokens_are_made(

@@ -428,6 +428,23 @@ def test_a_token_that_is_taken_out_of_the_file_is_refused_at_once(tmp_path: Path
     assert tokens.required
 
 
+def test_a_slip_in_the_file_of_a_running_farm_locks_nobody_out_and_a_new_farm_refuses_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (anna, her_line), (ben, his_line) = (new_token(name, Role.SUBMIT) for name in ("anna", "ben"))
+    file = tmp_path / "tokens"
+    file.write_text(f"{her_line}\n{his_line}\n")
+    tokens = Tokens(file)
+    file.write_text(f"a slip\n{her_line}\n")
+    caller = tokens.caller(anna)
+    assert caller is not None
+    assert caller.name == "anna"
+    assert tokens.caller(ben) is None, "who was taken out in the same breath is out"
+    assert caplog.text.count("line 1") == 1
+    with pytest.raises(InputError, match="line 1"):
+        Tokens(file)
+
+
 def test_a_line_that_is_no_token_is_refused_without_being_repeated() -> None:
     with pytest.raises(InputError, match="line 2") as caught:
         Tokens(text="\nanna submit gf_secret")

@@ -7,7 +7,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING
 
-from engine.errors import InfrastructureError
+from engine.errors import GammonfarmError, InfrastructureError
 
 if TYPE_CHECKING:
     from cluster.ray_host import RayNode
@@ -39,7 +39,7 @@ def run_farm(
     from cluster.farm.supervisor import RAY_ENDS, is_free
     from cluster.redis_ledger import open_ledger
 
-    ended: list[InfrastructureError] = []
+    ended: list[GammonfarmError] = []
     with contextlib.ExitStack() as stack:
         # The embedded server must be up, and stay, before the coordinator asks for it.
         stack.enter_context(open_ledger(settings))
@@ -93,13 +93,13 @@ def run_worker(
         node.close()
 
 
-def _watch(node: RayNode, stop: threading.Event, ended: list[InfrastructureError]) -> None:
+def _watch(node: RayNode, stop: threading.Event, ended: list[GammonfarmError]) -> None:
     """Stop when a node ends by itself, which is noted."""
 
     def look() -> None:
         try:
             node.wait(stop)
-        except InfrastructureError as error:
+        except GammonfarmError as error:
             ended.append(error)
             stop.set()
 

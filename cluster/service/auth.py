@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
+import logging
 import re
 import secrets
 import threading
@@ -18,6 +19,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from engine.errors import InputError
+
+log = logging.getLogger(__name__)
 
 _NAME = r"[A-Za-z0-9._-]{1,40}"
 _LINE = re.compile(rf"({_NAME})\s+(submit|operate)\s+([0-9a-f]{{64}})")
@@ -88,12 +91,30 @@ class Tokens:
                 status = self._file.stat()
                 stamp = (status.st_mtime, status.st_size)
                 if stamp != self._stamp:
-                    self._read = parse_tokens(self._file.read_text(encoding="utf-8"))
+                    self._read = self._parsed(self._file.read_text(encoding="utf-8"))
                     self._stamp = stamp
             except OSError as error:
                 if self._stamp is None:
                     expected = f"a readable file ({error.strerror}); `gammonfarm tokens new NAME` makes its lines"
                     raise InputError("GAMMONFARM_TOKENS_FILE", self._file, expected) from error
+
+    def _parsed(self, text: str) -> dict[str, Caller]:
+        """A slip of the pen in the file must not start a farm, and not lock everybody out of one that runs."""
+        try:
+            return parse_tokens(text)
+        except InputError as error:
+            if self._stamp is None:
+                raise
+            log.error("%s has a line that is none, which is left out: %s", self._file, error)
+            return parse_tokens("\n".join(line for line in text.split("\n") if _is_line(line)))
+
+
+def _is_line(line: str) -> bool:
+    try:
+        parse_tokens(line)
+    except InputError:
+        return False
+    return True
 
 
 def parse_tokens(text: str) -> dict[str, Caller]:

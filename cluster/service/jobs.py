@@ -128,7 +128,7 @@ def _farm_job(shared: Shared, job_id: str) -> JobRecord:
 def _own_job(shared: Shared, caller: Caller, job_id: str) -> JobRecord:
     record = _farm_job(shared, job_id)
     if not caller.may_change(record.client):
-        raise ProblemError(403, f"job {job_id} is of another client")
+        raise ProblemError(403, f"job {job_id} is of another client: only an operator may move it")
     return record
 
 
@@ -209,7 +209,7 @@ def cancel(job_id: JobId, shared: SharedDependency, caller: CallerDependency) ->
     if caller.role is Role.OPERATE:
         shared.ledger.finish(job_id, JobState.CANCELLED, now, message=f"by {caller.name}", code="cancelled")
     elif shared.ledger.leave(job_id, caller.name, now) is None:
-        raise ProblemError(403, f"job {job_id} is of other clients")
+        raise ProblemError(403, f"job {job_id} is of other clients: only an operator may end it for them")
     return job_view(job_of(shared, job_id))
 
 
