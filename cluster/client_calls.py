@@ -263,7 +263,7 @@ def pause_or_give_up(failures: int, tries: int, error: Exception, url: str) -> f
     if failures >= tries:
         raise away(url, error) from error
     if failures == _WORTH_SAYING:
-        log.warning("the farm at %s does not answer, trying again (%s)", url.rpartition("@")[2], error)
+        log.warning("the farm at %s can't answer now, trying again (%s)", url.rpartition("@")[2], error)
     asked = min(error.seconds, _LONGEST_ASKED) if isinstance(error, ComeBackError) else 0.0
     return max(pause_of(failures - 1), asked)
 

@@ -8,6 +8,7 @@ import logging
 import os
 import threading
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -26,6 +27,24 @@ from engine.errors import InfrastructureError, InputError
 log = logging.getLogger(__name__)
 
 _GRACE = 5
+
+
+class Server(uvicorn.Server):
+    """Lets event streams end before it waits for its connections. While it runs, signals come to it alone."""
+
+    def __init__(self, config: uvicorn.Config, hub: Hub) -> None:
+        super().__init__(config)
+        self._hub = hub
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """See uvicorn."""
+        self._hub.end_streams()
+        super().handle_exit(sig, frame)
+
+    def end(self) -> None:
+        """The same without a signal, from any thread."""
+        self._hub.end_streams()
+        self.should_exit = True
 
 
 def tokens_of_environment() -> Tokens:
@@ -60,6 +79,7 @@ def serve_api(settings: Settings, host: str, port: int, stop: threading.Event) -
     threading.Thread(target=_warm_up, args=(desk,), name="warm up", daemon=True).start()
     with open_ledger(settings) as ledger:
         app = create_app(ledger, desk, tokens, load_limits())
+        shared: Shared = app.state.shared
         config = uvicorn.Config(
             app,
             host=host,
@@ -72,10 +92,9 @@ def serve_api(settings: Settings, host: str, port: int, stop: threading.Event) -
             h11_max_incomplete_event_size=16 * 1024,
             backlog=4096,
         )
-        server = uvicorn.Server(config)
+        server = Server(config, shared.hub)
         logging.getLogger("uvicorn.error").addFilter(_is_no_broken_stream)
-        shared: Shared = app.state.shared
-        watcher = threading.Thread(target=_stop_when, args=(stop, server, shared.hub), daemon=True)
+        watcher = threading.Thread(target=_stop_when, args=(stop, server), daemon=True)
         watcher.start()
         try:
             server.run()
@@ -113,7 +132,6 @@ def _first_questions(kind: Kind) -> list[dict[str, Any]]:
     return [example]
 
 
-def _stop_when(stop: threading.Event, server: uvicorn.Server, hub: Hub) -> None:
+def _stop_when(stop: threading.Event, server: Server) -> None:
     stop.wait()
-    hub.end_streams()
-    server.should_exit = True
+    server.end()

@@ -89,7 +89,8 @@ class Hub:
         not, because the end of one says that all answers are there.
         """
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._end)
+            with contextlib.suppress(RuntimeError):  # closed: there are none any more
+                self._loop.call_soon_threadsafe(self._end)
 
     def _end(self) -> None:
         self.ending = True
