@@ -39,8 +39,6 @@ TRIES, STREAM_TRIES = 8, 30
 """Of a call (about twelve seconds: an API that died is back by then), and in a row of a stream (more than a minute)."""
 _LONGEST_PAUSE = 5.0
 _LONGEST_ASKED = 30.0
-_CLOSED = 3
-"""Times in a row that a stream may be closed in good order without a word."""
 _WORTH_SAYING = 4
 """Failures in a row after which it is said that the farm is away."""
 _EXIT_CODES = {"internal": 3, "quarantined": 3, "infrastructure": 4, "unavailable": 4}
@@ -163,12 +161,13 @@ class EventReader:
         self.ended = event.kind.is_final
         return event
 
-    def broke(self) -> None:
-        """The server closed it, perhaps because it was stopped; without a final event it is asked again, unless there
-        is nothing new to hear of.
+    def closed(self, job: JobView) -> float:
+        """The server closed it without a final event, perhaps because it was stopped: seconds until it is asked again.
+        Where nothing is left to hear of, it has ended.
         """
+        self.ended = job.state.is_final and job.events <= self._last
         self._closed += 1
-        self.ended = self.ended or self._closed > _CLOSED
+        return 0.0 if self.ended else pause_of(self._closed)
 
     def pause(self, error: Exception, url: str) -> float:
         self._failures += 1

@@ -179,6 +179,8 @@ def test_a_broken_stream_goes_on_after_the_last_event(service: Service, monkeypa
     asked: list[str | None] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
+        if not request.url.path.endswith("/events"):  # a stream that closes has the client look at the job
+            return service.client._transport.handle_request(request)
         asked.append(request.headers.get("last-event-id"))
         if len(asked) == 2:
             raise httpx.ReadError("broken")
@@ -191,21 +193,34 @@ def test_a_broken_stream_goes_on_after_the_last_event(service: Service, monkeypa
     assert asked == [None, "2", "2"]
 
 
-def test_a_stream_that_a_stopping_farm_closes_goes_on_however_often(service: Service) -> None:
+def test_a_stream_that_a_stopping_farm_closes_goes_on_however_often(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cluster.client_calls.pause_of", lambda number: 0.0)
     job = service.submit()["job"]["id"]
     service.work()
     parts = [f"{part}\n\n" for part in service.client.get(f"/v1/jobs/{job}/events").text.split("\n\n")]
     events = [part for part in parts if part.startswith("id:")]
-    answers = [events[0], "", "", events[1], ": still here\n\n", "".join(events[2:])]
+    answers = [events[0], "", "", "", "", events[1], ": still here\n\n", "".join(events[2:])]
 
     def answer(request: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, text=answers.pop(0))
+        if request.url.path.endswith("/events"):
+            return httpx.Response(200, text=answers.pop(0))
+        return service.client._transport.handle_request(request)
 
     with Client(URL, transport=httpx.MockTransport(answer)) as client:
         assert [event.number for event in client.events(job)] == list(range(1, len(events) + 1))
-        # One that has nothing more to say is not asked for ever.
-        answers += [""] * 5
+        # One that has nothing more to say is asked once.
+        answers += [""]
         assert list(client.events(job, 99)) == []
+
+
+def test_a_farm_that_is_being_stopped_opens_no_streams(service: Service) -> None:
+    job = service.submit()["job"]["id"]
+    service.app.state.shared.hub.ending = True
+    refused = service.client.get(f"/v1/jobs/{job}/events")
+    assert (refused.status_code, refused.json()["detail"]) == (503, "the farm is being stopped")
+    assert refused.headers["retry-after"] == "2"
 
 
 def test_a_client_without_a_token_is_told_where_it_belongs() -> None:

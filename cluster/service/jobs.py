@@ -195,8 +195,7 @@ async def events(
         async for some in job_events(shared.hub, job_id, begin):
             yield sse(some)
 
-    if shared.hub.open >= shared.limits.streams:
-        raise ProblemError(503, f"at most {shared.limits.streams} streams", "too-many", retry_after=10)
+    shared.hub.check_open()
     return StreamingResponse(stream(), media_type="text/event-stream", headers=streaming_headers())
 
 

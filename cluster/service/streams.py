@@ -104,15 +104,24 @@ class Hub:
         if self._pump is not None:
             self._pump.cancel()
 
+    def check_open(self) -> None:
+        """
+        Raises:
+            ProblemError: 503, too many streams, or the server stops.
+        """
+        if self.ending:
+            raise ProblemError(503, "the farm is being stopped", retry_after=2)
+        if self.open >= self._most:
+            raise ProblemError(503, f"at most {self._most} streams", "too-many", retry_after=10)
+
     @contextlib.contextmanager
     def watch(self, jobs: Iterable[str]) -> Iterator[Watch]:
         """Hear of these jobs.
 
         Raises:
-            ProblemError: 503, too many streams.
+            ProblemError: 503, too many streams, or the server stops.
         """
-        if self.open >= self._most:
-            raise ProblemError(503, f"at most {self._most} streams", "too-many", retry_after=10)
+        self.check_open()
         named = set(jobs)
         watch = Watch()
         self.open += 1
