@@ -154,7 +154,8 @@ class Client:
                         event = reader.take(line)
                         if event is not None:
                             yield event
-                    reader.broke()
+                if not reader.ended:
+                    time.sleep(reader.closed(self.job(job)))
             except (httpx.TransportError, InfrastructureError) as error:
                 time.sleep(reader.pause(error, self._url))
 
@@ -284,7 +285,8 @@ class AsyncClient:
                         event = reader.take(line)
                         if event is not None:
                             yield event
-                    reader.broke()
+                if not reader.ended:
+                    await asyncio.sleep(reader.closed(await self.job(job)))
             except (httpx.TransportError, InfrastructureError) as error:
                 await asyncio.sleep(reader.pause(error, self._url))
 

@@ -55,6 +55,8 @@ class FarmError(GammonfarmError):
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.exit_code = _EXIT_CODES.get(problem.code, 2)
+        if problem.status == 401:
+            problem = problem.model_copy(update={"detail": f"{problem.detail}: set {TOKEN_FILE_VARIABLE}"})
         named = problem.field is None or problem.detail.startswith(f"{problem.field}: ")
         super().__init__(problem.detail if named else f"{problem.field}: {problem.detail}")
 
@@ -145,7 +147,7 @@ class EventReader:
         self.path = f"/v1/jobs/{quoted(job)}/events"
         self.ended = False
         self._last = after
-        self._failures = 0
+        self._failures = self._closed = 0
 
     def headers(self) -> dict[str, str]:
         return {"Last-Event-ID": str(self._last)} if self._last else {}
@@ -155,16 +157,17 @@ class EventReader:
         if not line.startswith("data:"):
             return None
         event = EventView.model_validate_json(line[5:])
-        self._last, self._failures = event.number, 0
+        self._last, self._failures, self._closed = event.number, 0, 0
         self.ended = event.kind.is_final
         return event
 
-    def broke(self) -> None:
-        """The server closed it; without a final event it is asked again, unless there is nothing new to hear of."""
-        if not self.ended and self._failures == 0 and self._last:
-            self._failures += 1
-        elif not self.ended:
-            self.ended = True
+    def closed(self, job: JobView) -> float:
+        """The server closed it without a final event, perhaps because it was stopped: seconds until it is asked again.
+        Where nothing is left to hear of, it has ended.
+        """
+        self.ended = job.state.is_final and job.events <= self._last
+        self._closed += 1
+        return 0.0 if self.ended else pause_of(self._closed)
 
     def pause(self, error: Exception, url: str) -> float:
         self._failures += 1
@@ -235,6 +238,12 @@ def token_of_environment() -> str | None:
 
 
 def token_headers(token: str | None) -> dict[str, str]:
+    """
+    Raises:
+        InputError: a token that can't be one. It is not repeated.
+    """
+    if token and not (token.isascii() and token.isprintable()):
+        raise InputError(TOKEN_VARIABLE, "...", "a token as `gammonfarm tokens new` prints it")
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 
@@ -253,7 +262,7 @@ def pause_or_give_up(failures: int, tries: int, error: Exception, url: str) -> f
     if failures >= tries:
         raise away(url, error) from error
     if failures == _WORTH_SAYING:
-        log.warning("the farm at %s does not answer, trying again (%s)", url.rpartition("@")[2], error)
+        log.warning("the farm at %s can't answer now, trying again (%s)", url.rpartition("@")[2], error)
     asked = min(error.seconds, _LONGEST_ASKED) if isinstance(error, ComeBackError) else 0.0
     return max(pause_of(failures - 1), asked)
 

@@ -6,6 +6,7 @@ import logging
 import os
 import secrets
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -32,6 +33,7 @@ ACTOR = "gammonfarm-coordinator"
 PORT = 6379
 _READY = 60.0
 _LOOK = 2.0
+_CONNECT = 10.0
 _HEAD = "node:__internal_head__"
 
 
@@ -122,11 +124,15 @@ class RayNode:
         """Until told to stop.
 
         Raises:
-            InfrastructureError: it ended by itself.
+            InputError: the farm has another token. InfrastructureError: it ended by itself.
         """
         while not stop.wait(0.5):
             if not self.alive():
-                raise InfrastructureError(f"ray ended: {self._last_words()}")
+                said = self._last_words()
+                if "AuthenticationError" in said:
+                    file = os.environ.get("RAY_AUTH_TOKEN_PATH", "")
+                    raise InputError("RAY_AUTH_TOKEN_PATH", file, "the token of this farm: ray.token of its head")
+                raise InfrastructureError(f"ray ended: {said}")
 
     def _last_words(self) -> str:
         text = self._process.stderr.read() if self._process.stderr else ""
@@ -207,6 +213,24 @@ def has_node_here(address: str) -> bool:
         return False
     _ray.shutdown()
     return True
+
+
+def check_reachable(head: str) -> None:
+    """Say at once what Ray would take a minute for.
+
+    Raises:
+        InputError: no `host:port`. InfrastructureError: nothing listens there.
+    """
+    host, _, port = head.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise InputError("address", head, "HOST or HOST:PORT")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT).close()
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise InfrastructureError(
+            f"nothing answers at {head} ({why}): is `gammonfarm serve` up there, with this --ray-port, and no firewall?"
+        ) from error
 
 
 def join(address: str, stop: threading.Event) -> None:

@@ -19,7 +19,7 @@ from cluster.client_calls import check_url, token_of_environment
 from cluster.ledger import EventKind
 from cluster.scheduling import Priority
 from cluster.schemas import RolloutRequest
-from cluster.service.auth import Role, new_token, parse_tokens, token_hash
+from cluster.service.auth import Role, Tokens, new_token, parse_tokens, token_hash
 from cluster.service_models import Accepted, EventView, JobView, Problem
 from cluster.store import JobKind, JobRecord, JobState
 from engine.errors import InfrastructureError, InputError
@@ -189,6 +189,8 @@ def test_a_broken_stream_goes_on_after_the_last_event(service: Service, monkeypa
     asked: list[str | None] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
+        if not request.url.path.endswith("/events"):  # a stream that closes has the client look at the job
+            return service.client._transport.handle_request(request)
         asked.append(request.headers.get("last-event-id"))
         if len(asked) == 2:
             raise httpx.ReadError("broken")
@@ -199,6 +201,47 @@ def test_a_broken_stream_goes_on_after_the_last_event(service: Service, monkeypa
         numbers = [event.number for event in client.events(job)]
     assert numbers == list(range(1, len(rest) + 3))
     assert asked == [None, "2", "2"]
+
+
+def test_a_stream_that_a_stopping_farm_closes_goes_on_however_often(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cluster.client_calls.pause_of", lambda number: 0.0)
+    job = service.submit()["job"]["id"]
+    service.work()
+    parts = [f"{part}\n\n" for part in service.client.get(f"/v1/jobs/{job}/events").text.split("\n\n")]
+    events = [part for part in parts if part.startswith("id:")]
+    answers = [events[0], "", "", "", "", events[1], ": still here\n\n", "".join(events[2:])]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/events"):
+            return httpx.Response(200, text=answers.pop(0))
+        return service.client._transport.handle_request(request)
+
+    with Client(URL, transport=httpx.MockTransport(answer)) as client:
+        assert [event.number for event in client.events(job)] == list(range(1, len(events) + 1))
+        # One that has nothing more to say is asked once.
+        answers += [""]
+        assert list(client.events(job, 99)) == []
+
+
+def test_a_farm_that_is_being_stopped_opens_no_streams(service: Service) -> None:
+    job = service.submit()["job"]["id"]
+    service.app.state.shared.hub.ending = True
+    refused = service.client.get(f"/v1/jobs/{job}/events")
+    assert (refused.status_code, refused.json()["detail"]) == (503, "the farm is being stopped")
+    assert refused.headers["retry-after"] == "2"
+
+
+def test_a_client_without_a_token_is_told_where_it_belongs() -> None:
+    token, line = new_token("anna", Role.SUBMIT)
+    guarded = Service(Tokens(text=line))
+    with Client(URL, "wrong", transport=Through(guarded)) as client, pytest.raises(FarmError, match="TOKEN_FILE"):
+        client.jobs()
+    with Client(URL, token, transport=Through(guarded)) as client:
+        assert client.jobs().jobs == ()
+    with pytest.raises(InputError, match=r"'\.\.\.': expected a token"):
+        Client(URL, "gf_\u00fc")
 
 
 def test_the_asynchronous_client_does_the_same(service: Service) -> None:

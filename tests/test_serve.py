@@ -16,6 +16,7 @@ import pytest
 
 from cluster.cli.main import main
 from cluster.farm.supervisor import is_free
+from cluster.service.auth import Role, new_token
 from engine.errors import InputError
 
 
@@ -63,12 +64,45 @@ def test_a_farm_does_not_start_where_something_listens(
     assert main(["serve", f"--port={free_port()}", f"--ray-port={taken}", "--executor=inline"]) == 0
 
 
+@pytest.mark.parametrize(
+    ("options", "url"),
+    [
+        ((), "http://127.0.0.1:"),
+        (("--host=0.0.0.0", "--node-address=192.0.2.7"), "http://192.0.2.7:"),
+        (("--host=::", "--node-address=2001:db8::7"), "http://[2001:db8::7]:"),
+    ],
+)
+def test_a_farm_names_the_address_that_clients_use(
+    calm: None,
+    options: tuple[str, ...],
+    url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("GAMMONFARM_TOKENS", new_token("anna", Role.SUBMIT)[1])
+    assert main(["serve", f"--port={free_port()}", f"--ray-port={free_port()}", *options]) == 0
+    assert f"GAMMONFARM_URL={url}" in capsys.readouterr().err
+
+
 def test_a_farm_of_others_is_told_how_tokens_are_made(
     calm: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("GAMMONFARM_TOKENS_FILE", str(tmp_path / "tokens"))
     assert main(["serve", "--host=0.0.0.0"]) == 2
     assert "gammonfarm tokens new" in capsys.readouterr().err
+
+
+def test_a_worker_machine_says_at_once_that_nobody_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("cluster.farm.supervisor.stop_on_signals", threading.Event)
+    monkeypatch.setattr("cluster.logs.start_logging", lambda: None)
+    monkeypatch.setattr("cluster.ray_host.use_token", lambda *_, **__: None)
+    assert main(["worker", f"--address=127.0.0.1:{free_port()}"]) == 4
+    assert "is `gammonfarm serve` up there" in capsys.readouterr().err
+    for address in ("127.0.0.1:ray", ":6379", "127.0.0.1:99999"):
+        assert main(["worker", f"--address={address}"]) == 2
+        assert "expected HOST or HOST:PORT" in capsys.readouterr().err
 
 
 def test_a_node_ends_with_the_process_that_started_it_however_that_ends(tmp_path: Path) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
+import uvicorn
 from fastapi.testclient import TestClient
 from nets import random_filter, random_net
 
@@ -26,6 +29,7 @@ from cluster.service.app import create_app
 from cluster.service.auth import Role, Tokens, new_token
 from cluster.service.limits import Limits, Rates
 from cluster.service.problems import ProblemError
+from cluster.service.server import Server
 from cluster.service.streams import Hub, job_events
 from cluster.service_models import Extension, JobAnswer, JobView, PriorityChange, Problem
 from cluster.store import JobKind, JobRecord, JobState
@@ -311,6 +315,45 @@ def test_a_stream_that_goes_on_after_a_number_that_was_never_given_ends_with_the
     service.work_beside()
     text = service.client.get(f"/v1/jobs/{job}/events", headers={"Last-Event-ID": "999"}).text
     assert events_of(text)[-1]["kind"] == "done"
+
+
+def test_event_streams_end_in_good_order_when_the_server_stops(service: Service) -> None:
+    job = service.submit()["job"]["id"]
+
+    async def listen() -> list[Event]:
+        hub = Hub(service.ledger, 10)
+        hub.start()
+        heard = []
+        async for events in job_events(hub, job, 0):
+            heard += events
+            hub.end_streams()
+        hub.close()
+        return heard
+
+    assert [event.kind for event in asyncio.run(listen())] == [EventKind.QUEUED]
+
+
+def test_a_server_that_is_told_to_stop_lets_its_streams_end_and_closes(service: Service) -> None:
+    """With a real connection, because only then there is something to wait for."""
+    job = service.submit()["job"]["id"]
+    shared = service.app.state.shared
+    server = Server(uvicorn.Config(service.app, port=0, log_config=None, timeout_graceful_shutdown=None), shared.hub)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        while not server.started:
+            thread.join(0.01)
+            assert thread.is_alive()
+        port = server.servers[0].sockets[0].getsockname()[1]
+        with httpx.stream("GET", f"http://127.0.0.1:{port}/v1/jobs/{job}/events", timeout=60) as answer:
+            lines = answer.iter_lines()
+            assert next(line for line in lines if line.startswith("event:")) == "event: queued"
+            server.handle_exit(signal.SIGTERM, None)
+            assert [line for line in lines if line.startswith("event:")] == []
+    finally:
+        server.should_exit = server.force_exit = True
+        thread.join()
+    shared.hub.end_streams()  # also once the loop is closed
 
 
 def test_bytes_that_are_no_json_are_refused(service: Service) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import socket
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -111,7 +112,10 @@ def serve(
         "api": part_command("api", [f"--host={host}", f"--port={port}"]),
         "farm": part_command("farm", common),
     }
-    print(f"gammonfarm: http://{host}:{port} (GAMMONFARM_URL); Ctrl-C ends it", file=sys.stderr)
+    # All addresses are none that a client could use.
+    shown = (node_address or socket.gethostname()) if host in ("0.0.0.0", "::") else host
+    url = f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
+    print(f"gammonfarm: clients set GAMMONFARM_URL={url}; Ctrl-C ends the farm", file=sys.stderr)
     code = Supervisor(parts).run(stop)
     if code:
         raise typer.Exit(code)

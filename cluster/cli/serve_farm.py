@@ -7,7 +7,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING
 
-from engine.errors import InfrastructureError
+from engine.errors import GammonfarmError, InfrastructureError
 
 if TYPE_CHECKING:
     from cluster.ray_host import RayNode
@@ -39,7 +39,7 @@ def run_farm(
     from cluster.farm.supervisor import RAY_ENDS, is_free
     from cluster.redis_ledger import open_ledger
 
-    ended: list[InfrastructureError] = []
+    ended: list[GammonfarmError] = []
     with contextlib.ExitStack() as stack:
         # The embedded server must be up, and stay, before the coordinator asks for it.
         stack.enter_context(open_ledger(settings))
@@ -78,27 +78,28 @@ def run_worker(
     """A node that joins the farm at an address.
 
     Raises:
-        InfrastructureError: the farm is away.
+        InputError: an address that is none. InfrastructureError: the farm is away.
     """
     from cluster import ray_host
 
     head = address if ":" in address else f"{address}:{ray_host.PORT}"
     ray_host.use_token(settings, make=False)
+    ray_host.check_reachable(head)
     node = ray_host.RayNode(ray_host.node_arguments(head, workers, node_address), settings)
-    log.info("this machine works for %s", head)
+    log.info("this machine joins %s; `gammonfarm status` of the farm shows its workers", head)
     try:
         node.wait(stop)
     finally:
         node.close()
 
 
-def _watch(node: RayNode, stop: threading.Event, ended: list[InfrastructureError]) -> None:
+def _watch(node: RayNode, stop: threading.Event, ended: list[GammonfarmError]) -> None:
     """Stop when a node ends by itself, which is noted."""
 
     def look() -> None:
         try:
             node.wait(stop)
-        except InfrastructureError as error:
+        except GammonfarmError as error:
             ended.append(error)
             stop.set()
 

@@ -78,6 +78,7 @@ class Supervisor:
         return None
 
     def _end(self) -> None:
+        log.info("stopping; jobs are kept and go on at the next start")
         for part in self._parts:
             if part.process is not None and part.process.poll() is None:
                 part.process.send_signal(signal.SIGTERM)

@@ -170,7 +170,7 @@ async def caller_of(
         found = shared.tokens.caller(credentials.credentials) if credentials else None
         if found is None:
             shared.rates.take(f"?{request.client.host if request.client else ''}", 5.0)
-            raise ProblemError(401, "a bearer token that is known here")
+            raise ProblemError(401, "this farm asks for a token that it knows (Authorization: Bearer TOKEN)")
         caller = found
     shared.rates.take(caller.name)
     return caller

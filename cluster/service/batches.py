@@ -92,8 +92,7 @@ def look_at_batch(batch_id: BatchId, shared: SharedDependency, caller: CallerDep
 async def stream_results(batch_id: BatchId, shared: SharedDependency, caller: CallerDependency) -> Response:
     """One line of JSON for each job, as soon as it has ended, in that order; ends after the last one."""
     jobs = await run_in_threadpool(_jobs_of, shared, batch_id)
-    if shared.hub.open >= shared.limits.streams:
-        raise ProblemError(503, f"at most {shared.limits.streams} streams", "too-many", retry_after=10)
+    shared.hub.check_open()
     return StreamingResponse(_lines(shared, jobs), media_type="application/x-ndjson", headers=streaming_headers())
 
 

@@ -130,7 +130,7 @@ def _farm_job(shared: Shared, job_id: str) -> JobRecord:
 def _own_job(shared: Shared, caller: Caller, job_id: str) -> JobRecord:
     record = _farm_job(shared, job_id)
     if not caller.may_change(record.client):
-        raise ProblemError(403, f"job {job_id} is of another client")
+        raise ProblemError(403, f"job {job_id} is of another client: only an operator may move it")
     return record
 
 
@@ -201,8 +201,7 @@ async def events(
         async for some in job_events(shared.hub, job_id, begin):
             yield sse(some)
 
-    if shared.hub.open >= shared.limits.streams:
-        raise ProblemError(503, f"at most {shared.limits.streams} streams", "too-many", retry_after=10)
+    shared.hub.check_open()
     return StreamingResponse(stream(), media_type="text/event-stream", headers=streaming_headers())
 
 
@@ -215,7 +214,7 @@ def cancel(job_id: JobId, shared: SharedDependency, caller: CallerDependency) ->
     if caller.role is Role.OPERATE:
         shared.ledger.finish(job_id, JobState.CANCELLED, now, message=f"by {caller.name}", code="cancelled")
     elif shared.ledger.leave(job_id, caller.name, now) is None:
-        raise ProblemError(403, f"job {job_id} is of other clients")
+        raise ProblemError(403, f"job {job_id} is of other clients: only an operator may end it for them")
     return job_view(job_of(shared, job_id))
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import os
 import threading
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -15,15 +17,34 @@ from cluster.farm.desk import Desk
 from cluster.farm.kinds import Kind
 from cluster.farm.registry import Kinds
 from cluster.redis_ledger import open_ledger
-from cluster.service.app import create_app
+from cluster.service.app import Shared, create_app
 from cluster.service.auth import Tokens, is_loopback
 from cluster.service.limits import load_limits
+from cluster.service.streams import Hub
 from cluster.settings import Settings
 from engine.errors import InfrastructureError, InputError
 
 log = logging.getLogger(__name__)
 
 _GRACE = 5
+
+
+class Server(uvicorn.Server):
+    """Lets event streams end before it waits for its connections. While it runs, signals come to it alone."""
+
+    def __init__(self, config: uvicorn.Config, hub: Hub) -> None:
+        super().__init__(config)
+        self._hub = hub
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """See uvicorn."""
+        self._hub.end_streams()
+        super().handle_exit(sig, frame)
+
+    def end(self) -> None:
+        """The same without a signal, from any thread."""
+        self._hub.end_streams()
+        self.should_exit = True
 
 
 def tokens_of_environment() -> Tokens:
@@ -57,8 +78,10 @@ def serve_api(settings: Settings, host: str, port: int, stop: threading.Event) -
     desk = Desk()
     threading.Thread(target=_warm_up, args=(desk,), name="warm up", daemon=True).start()
     with open_ledger(settings) as ledger:
+        app = create_app(ledger, desk, tokens, load_limits())
+        shared: Shared = app.state.shared
         config = uvicorn.Config(
-            create_app(ledger, desk, tokens, load_limits()),
+            app,
             host=host,
             port=port,
             access_log=False,  # would write queries, and a line for every request
@@ -69,7 +92,8 @@ def serve_api(settings: Settings, host: str, port: int, stop: threading.Event) -
             h11_max_incomplete_event_size=16 * 1024,
             backlog=4096,
         )
-        server = uvicorn.Server(config)
+        server = Server(config, shared.hub)
+        logging.getLogger("uvicorn.error").addFilter(_is_no_broken_stream)
         watcher = threading.Thread(target=_stop_when, args=(stop, server), daemon=True)
         watcher.start()
         try:
@@ -78,6 +102,11 @@ def serve_api(settings: Settings, host: str, port: int, stop: threading.Event) -
             raise InfrastructureError(f"the API can't listen on {host}:{port}") from error
         if not server.started:
             raise InfrastructureError(f"the API can't listen on {host}:{port}")
+
+
+def _is_no_broken_stream(record: logging.LogRecord) -> bool:
+    """A stream of answers that is broken off at the end is no failure: its client goes on at the next start."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], asyncio.CancelledError)
 
 
 def _warm_up(desk: Desk) -> None:
@@ -103,6 +132,6 @@ def _first_questions(kind: Kind) -> list[dict[str, Any]]:
     return [example]
 
 
-def _stop_when(stop: threading.Event, server: uvicorn.Server) -> None:
+def _stop_when(stop: threading.Event, server: Server) -> None:
     stop.wait()
-    server.should_exit = True
+    server.end()

@@ -39,14 +39,14 @@ class Watch:
     def tell(self, events: Iterable[Event]) -> None:
         """These have happened."""
         self._told.extend(events)
-        self._wake()
+        self.wake()
 
     async def next(self, seconds: float) -> list[Event]:
-        """The next events: all that have come; [] when none came in time."""
+        """The next events: all that have come; [] when none came in time, or the streams end."""
         if not self._told:
             loop = asyncio.get_running_loop()
             self._waiter = loop.create_future()
-            timer = loop.call_later(seconds, self._wake)
+            timer = loop.call_later(seconds, self.wake)
             try:
                 await self._waiter
             finally:
@@ -55,7 +55,8 @@ class Watch:
         told, self._told = self._told, []
         return told
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
+        """End the wait."""
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
@@ -73,13 +74,29 @@ class Hub:
         self._reading = asyncio.Semaphore(_READS)
         self._quiet: dict[str, tuple[int, float]] = {}
         self.open = 0
+        self.ending = False
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def start(self) -> None:
         """Begin to read; inside the loop in which the streams are."""
-        loop = asyncio.get_running_loop()
+        loop = self._loop = asyncio.get_running_loop()
         self._news = asyncio.Queue()
         self._pump = loop.create_task(self._tell())
         threading.Thread(target=self._read, args=(loop,), name="feed", daemon=True).start()
+
+    def end_streams(self) -> None:
+        """Let event streams end, from any thread: a server that stops would have to break them off. Those of answers do
+        not, because the end of one says that all answers are there.
+        """
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # closed: there are none any more
+                self._loop.call_soon_threadsafe(self._end)
+
+    def _end(self) -> None:
+        self.ending = True
+        for watches in self._watches.values():
+            for watch in watches:
+                watch.wake()
 
     def close(self) -> None:
         """End the reader."""
@@ -87,15 +104,24 @@ class Hub:
         if self._pump is not None:
             self._pump.cancel()
 
+    def check_open(self) -> None:
+        """
+        Raises:
+            ProblemError: 503, too many streams, or the server stops.
+        """
+        if self.ending:
+            raise ProblemError(503, "the farm is being stopped", retry_after=2)
+        if self.open >= self._most:
+            raise ProblemError(503, f"at most {self._most} streams", "too-many", retry_after=10)
+
     @contextlib.contextmanager
     def watch(self, jobs: Iterable[str]) -> Iterator[Watch]:
         """Hear of these jobs.
 
         Raises:
-            ProblemError: 503, too many streams.
+            ProblemError: 503, too many streams, or the server stops.
         """
-        if self.open >= self._most:
-            raise ProblemError(503, f"at most {self._most} streams", "too-many", retry_after=10)
+        self.check_open()
         named = set(jobs)
         watch = Watch()
         self.open += 1
@@ -182,13 +208,13 @@ class Hub:
 
 
 async def job_events(hub: Hub, job: str, after: int) -> AsyncIterator[list[Event]]:
-    """A job's events after a number, those that were and those to come, up to the final one, as many at a time as there
-    are; [] now and then while nothing happens. While the ledger is away the stream stays open.
+    """A job's events after a number, those that were and those to come, up to the final one or the end of the server,
+    as many at a time as there are; [] now and then while nothing happens. While the ledger is away it stays open.
     """
     with hub.watch((job,)) as watch:
         last = after
         look: Callable[[str, int], Awaitable[list[Event] | None]] | None = hub.history
-        while True:
+        while not hub.ending:
             fresh: list[Event] = []
             if look is not None:
                 found = await look(job, last)
