@@ -290,6 +290,13 @@ def test_a_body_that_is_no_json_and_an_address_that_is_none_are_called_that(serv
     assert "DELETE is not for" in service.client.delete("/v1/jobs").json()["detail"]
 
 
+def test_a_misspelt_filter_is_refused(service: Service) -> None:
+    found = problem(service.client.get("/v1/jobs", params={"stat": "running"}), 422, "input", "stat")
+    assert found["detail"] == "stat: 'running': expected one of the parameters state, kind, client, before, limit"
+    named = {"state": "done", "kind": "rollout", "client": "anna", "before": 1, "limit": 5}
+    assert service.client.get("/v1/jobs", params=named).json() == {"jobs": [], "before": None}
+
+
 def test_extending_says_by_what_a_job_is_extended(service: Service) -> None:
     job = service.submit()["job"]["id"]
     for changes, detail in (

@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal, Union
 
-from fastapi import APIRouter, Body, Header, Path, Query, Response
+from fastapi import APIRouter, Body, Depends, Header, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import Field, create_model
 from starlette.concurrency import run_in_threadpool
@@ -33,10 +33,12 @@ from cluster.service_models import (
     job_view,
 )
 from cluster.store import JobKind, JobRecord, JobState
+from engine.errors import InputError
 
 _REQUESTS = 20.0
 """What a search among jobs counts in the rates of a client: many are looked at."""
 JobId = Annotated[str, Path(pattern=JOB_ID, description="Id of a job.")]
+_FILTERS = ("state", "kind", "client", "before", "limit")
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     404: {"model": Problem, "description": "No such job"},
     403: {"model": Problem, "description": "Somebody else's job"},
@@ -61,7 +63,7 @@ def router(kinds: Kinds) -> APIRouter:
     routes = APIRouter(prefix="/v1", tags=["jobs"])
     again: dict[int | str, dict[str, Any]] = {200: {"model": Accepted, "description": "It was a job already"}}
     routes.post("/jobs", summary="Submit a question", status_code=201, responses=again)(submit)
-    routes.get("/jobs", summary="List jobs")(list_jobs)
+    routes.get("/jobs", summary="List jobs", dependencies=[Depends(_check_query)])(list_jobs)
     routes.get("/jobs/{job_id}", summary="Look at a job", responses=PROBLEMS)(look)
     routes.get("/jobs/{job_id}/result", summary="The answer", responses=PROBLEMS, response_model=JobAnswer)(result)
     routes.get(
@@ -181,6 +183,17 @@ def answer_text(shared: Shared, record: JobRecord) -> bytes:
     report = json.loads(record.report) if record.report else {}
     head = json.dumps({"job": record.id, "kind": record.kind.value, **report}, separators=(",", ":"))
     return head[:-1].encode() + b',"result":' + stored + b"}"
+
+
+def _check_query(request: Request) -> None:
+    """A misspelt filter would be none.
+
+    Raises:
+        InputError: a parameter that there is not.
+    """
+    odd = next((name for name in request.query_params if name not in _FILTERS), None)
+    if odd is not None:
+        raise InputError(odd, request.query_params[odd], f"one of the parameters {', '.join(_FILTERS)}")
 
 
 async def events(

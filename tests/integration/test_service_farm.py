@@ -127,6 +127,28 @@ def test_a_book_survives_the_coordinator_and_has_the_entries_of_the_command(
     assert answer.provenance["entries_computed"] < answer.provenance["entries"], "finished entries are read again"
 
 
+@pytest.mark.slow
+def test_the_part_that_holds_ray_is_started_again_with_new_workers(
+    home: Path, processes: list[subprocess.Popen[bytes]]
+) -> None:
+    port, ray_port = free_port(), free_port()
+    processes.append(start(home, "serve", "--workers=1", f"--port={port}", f"--ray-port={ray_port}"))
+    with Client(f"http://127.0.0.1:{port}") as client:
+        until(lambda: client.status().workers == 1)
+        before = client.status().rows[0].name
+        (part,) = _children(processes[0].pid, "--part farm")
+        os.kill(part, signal.SIGKILL)
+        until(lambda: [row.name for row in client.status().rows if row.name != before] != [])
+        until(lambda: client.status().workers == 1)
+        job = client.submit("rollout", REQUEST).job.id
+        assert client.wait(job).result == json.loads(calm())
+
+
+def _children(parent: int, words: str) -> list[int]:
+    found = subprocess.run(["pgrep", "-P", str(parent), "-f", "--", words], capture_output=True, text=True, check=True)
+    return [int(line) for line in found.stdout.split()]
+
+
 def _address() -> str:
     from cluster.ray_host import own_address
 
