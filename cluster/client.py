@@ -23,6 +23,7 @@ from cluster.client_calls import (
     EventReader,
     check_url,
     pause_or_give_up,
+    priority_of_environment,
     raise_problem,
     read_answer,
     token_headers,
@@ -53,21 +54,33 @@ T = TypeVar("T")
 
 
 class Client:
-    """Blocking; use it as a context manager. `transport` replaces the network in tests."""
+    """Blocking; use it as a context manager.
 
-    def __init__(self, url: str, token: str | None = None, transport: httpx.BaseTransport | None = None) -> None:
-        self._url = check_url(url)
+    Args:
+        priority: class of what is submitted where a call names none; None: that of its kind.
+        transport: replaces the network in tests.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        transport: httpx.BaseTransport | None = None,
+        priority: Priority | None = None,
+    ) -> None:
+        self._url, self._priority = check_url(url), priority
         self._http = httpx.Client(base_url=url, headers=token_headers(token), timeout=_TIMEOUT, transport=transport)
 
     @staticmethod
     def from_environment() -> Client | None:
-        """The client of GAMMONFARM_URL, with the token of GAMMONFARM_TOKEN or GAMMONFARM_TOKEN_FILE; None if not set.
+        """The client of GAMMONFARM_URL, with the token of GAMMONFARM_TOKEN or GAMMONFARM_TOKEN_FILE and the class of
+        GAMMONFARM_PRIORITY; None if not set.
 
         Raises:
             InputError: a URL that is none, a file that can't be read.
         """
         url = os.environ.get(URL_VARIABLE)
-        return Client(url, token_of_environment()) if url else None
+        return Client(url, token_of_environment(), priority=priority_of_environment()) if url else None
 
     def __enter__(self) -> Client:
         return self
@@ -88,11 +101,11 @@ class Client:
         priority: Priority | None = None,
     ) -> Accepted:
         """Submit a question. All methods raise `FarmError` (refused), `InputError` (a field), `InfrastructureError`."""
-        return self._ask(Calls.submit(kind, request, net, priority))
+        return self._ask(Calls.submit(kind, request, net, priority or self._priority))
 
     def submit_batch(self, submissions: Sequence[dict[str, Any]]) -> BatchView:
         """Submit many; see `submission`."""
-        return self._ask(Calls.batch(submissions))
+        return self._ask(Calls.batch(submissions, self._priority))
 
     def jobs(
         self,
@@ -196,8 +209,14 @@ class Client:
 class AsyncClient:
     """The same for asyncio."""
 
-    def __init__(self, url: str, token: str | None = None, transport: httpx.AsyncBaseTransport | None = None) -> None:
-        self._url = check_url(url)
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+        priority: Priority | None = None,
+    ) -> None:
+        self._url, self._priority = check_url(url), priority
         self._http = httpx.AsyncClient(
             base_url=url, headers=token_headers(token), timeout=_TIMEOUT, transport=transport
         )
@@ -217,11 +236,11 @@ class AsyncClient:
         priority: Priority | None = None,
     ) -> Accepted:
         """See `Client`."""
-        return await self._ask(Calls.submit(kind, request, net, priority))
+        return await self._ask(Calls.submit(kind, request, net, priority or self._priority))
 
     async def submit_batch(self, submissions: Sequence[dict[str, Any]]) -> BatchView:
         """See `Client`."""
-        return await self._ask(Calls.batch(submissions))
+        return await self._ask(Calls.batch(submissions, self._priority))
 
     async def jobs(
         self,

@@ -35,6 +35,7 @@ from engine.errors import GammonfarmError, InfrastructureError, InputError, Inte
 log = logging.getLogger(__name__)
 
 URL_VARIABLE, TOKEN_VARIABLE, TOKEN_FILE_VARIABLE = "GAMMONFARM_URL", "GAMMONFARM_TOKEN", "GAMMONFARM_TOKEN_FILE"
+PRIORITY_VARIABLE = "GAMMONFARM_PRIORITY"
 TRIES, STREAM_TRIES = 8, 30
 """Of a call (about twelve seconds: an API that died is back by then), and in a row of a stream (more than a minute)."""
 _LONGEST_PAUSE = 5.0
@@ -97,8 +98,9 @@ class Calls:
         return Call("POST", "/v1/jobs", Accepted, submission(kind, request, net, priority))
 
     @staticmethod
-    def batch(submissions: Sequence[dict[str, Any]]) -> Call[BatchView]:
-        return Call("POST", "/v1/batches", BatchView, {"jobs": list(submissions)})
+    def batch(submissions: Sequence[dict[str, Any]], priority: Priority | None) -> Call[BatchView]:
+        usual = {} if priority is None else {"priority": priority.value}
+        return Call("POST", "/v1/batches", BatchView, {"jobs": [usual | one for one in submissions]})
 
     @staticmethod
     def jobs(
@@ -235,6 +237,21 @@ def token_of_environment() -> str | None:
         return Path(file).read_text(encoding="utf-8").strip()
     except OSError as error:
         raise InputError(TOKEN_FILE_VARIABLE, file, f"a readable file ({error.strerror})") from error
+
+
+def priority_of_environment() -> Priority | None:
+    """The class that this user's jobs have; None: that of their kind.
+
+    Raises:
+        InputError: there is no such class.
+    """
+    name = os.environ.get(PRIORITY_VARIABLE)
+    if not name:
+        return None
+    try:
+        return Priority(name)
+    except ValueError:
+        raise InputError(PRIORITY_VARIABLE, name, f"one of {', '.join(Priority)}") from None
 
 
 def token_headers(token: str | None) -> dict[str, str]:

@@ -15,7 +15,7 @@ from test_service import NETS, Service, rollout
 
 from cluster.cli.main import main
 from cluster.client import AsyncClient, Client, FarmError, submission
-from cluster.client_calls import check_url, token_of_environment
+from cluster.client_calls import check_url, priority_of_environment, token_of_environment
 from cluster.ledger import EventKind
 from cluster.scheduling import Priority
 from cluster.schemas import RolloutRequest
@@ -274,6 +274,30 @@ def test_the_token_comes_from_a_file_or_the_environment(tmp_path: Any, monkeypat
     file.write_text("gf_two\n")
     monkeypatch.setenv("GAMMONFARM_TOKEN_FILE", str(file))
     assert token_of_environment() == "gf_two"
+
+
+def test_the_class_of_all_that_a_shell_asks_comes_from_the_environment(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GAMMONFARM_PRIORITY", "soon")
+    with pytest.raises(InputError, match="one of interactive, normal, bulk"):
+        priority_of_environment()
+    monkeypatch.setenv("GAMMONFARM_PRIORITY", "interactive")
+    with Client(URL, transport=Through(service), priority=priority_of_environment()) as client:
+        one = client.submit("rollout", REQUEST).job
+        other = client.submit("rollout", {**REQUEST, "seed": 2}, priority=Priority.BULK).job
+        batch = client.submit_batch(
+            [
+                submission("rollout", {**REQUEST, "seed": 3}),
+                submission("rollout", {**REQUEST, "seed": 4}, priority=Priority.BULK),
+            ]
+        )
+        found = [
+            client.job(job or "").priority.value for job in (one.id, other.id, *(item.job for item in batch.items))
+        ]
+    assert found == ["interactive", "bulk", "interactive", "bulk"]
+    monkeypatch.delenv("GAMMONFARM_PRIORITY")
+    assert priority_of_environment() is None
 
 
 @pytest.mark.parametrize("url", ["farm:8765", "ftp://farm", "http://", "nonsense", "http://user:secret@"])
