@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Sequence
@@ -97,6 +98,8 @@ class RayNode:
     def __init__(self, arguments: Sequence[str], settings: Settings) -> None:
         environment = {**os.environ, **ONE_THREAD, "GAMMONFARM_HOME": str(settings.home)}
         environment["PYTHONPATH"] = os.pathsep.join(import_paths())
+        # A file and no pipe: nobody reads for weeks, and a full pipe would stop Ray.
+        self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - `close` does
         self._process = subprocess.Popen(
             [
                 sys.executable,
@@ -110,8 +113,7 @@ class RayNode:
             ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
+            stderr=self._said,
             env=environment,
             start_new_session=True,
         )
@@ -135,8 +137,8 @@ class RayNode:
                 raise InfrastructureError(f"ray ended: {said}")
 
     def _last_words(self) -> str:
-        text = self._process.stderr.read() if self._process.stderr else ""
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        self._said.seek(0)
+        lines = [line.strip() for line in self._said if line.strip()]
         return lines[-1] if lines else f"exit code {self._process.returncode}"
 
     def close(self) -> None:
@@ -148,6 +150,7 @@ class RayNode:
                     self._process.wait(seconds)
                 except subprocess.TimeoutExpired:
                     continue
+        self._said.close()
 
 
 def token_file(settings: Settings) -> Path:
