@@ -3,7 +3,7 @@
 A worker proves itself on golden blocks before it gets work, and is asked again now and then; one wrong answer retires
 it. When a worker dies, the task that it ran is blamed and the others it held are not; everything it held runs next
 time alone on its worker, so that the second blame leaves no doubt. A task that killed three workers is quarantined,
-unless workers die everywhere: where the others died once each meanwhile, on average, it gets as many tries again.
+unless workers die everywhere: where the others died once each lately, on average, it gets as many tries again.
 A worker that is silent for much longer than its task should take is given up like a dead one: its lease has ended.
 """
 
@@ -19,6 +19,8 @@ MAX_KILLS = 3
 """Workers that a task may kill before it is given up."""
 MOST_KILLS = 6
 """The same where workers die whatever they run."""
+LATELY = 600.0
+"""Seconds for which a death is remembered, as a sign that others die as well."""
 
 LEASE_FLOOR = 300.0
 """Seconds that a task may take at least."""
@@ -51,8 +53,6 @@ class Assignment:
     patience: float = 0.0
     """Seconds that it may well take, whatever is expected."""
     kills: int = 0
-    calm: int = 0
-    """Workers that had died before the first of these."""
     alone: bool = False
     deadline: float = 0.0
 
@@ -94,7 +94,7 @@ class Roster:
         self.workers: dict[str, WorkerState] = {}
         self.retired = 0
         self.lost = 0
-        self._died = 0
+        self._died: deque[float] = deque()  # when, of those of late
         self._recheck = recheck_every
         self._random = random.Random(seed)
         # Ready workers by the number of tasks they hold, and those to be proved: a farm of thousands is never searched.
@@ -186,13 +186,15 @@ class Roster:
         self.retired += 1
         return held
 
-    def died(self, name: str) -> Death:
+    def died(self, name: str, now: float) -> Death:
         """It is gone, or hung; the oldest task that it held is blamed."""
         worker = self.workers.pop(name, None)
         if worker is None:
             return Death((), ())
         self._place(worker)
-        self._died += 1
+        self._died.append(now)
+        while self._died[0] < now - LATELY:
+            self._died.popleft()
         self.lost += worker.standing is not Standing.RETIRED
         again: list[Assignment] = []
         given_up: list[Assignment] = []
@@ -200,17 +202,16 @@ class Roster:
             if assignment.job is None:
                 continue
             if place == 0:
-                assignment.calm = assignment.calm if assignment.kills else self._died - 1
                 assignment.kills += 1
             assignment.alone = True
             (given_up if self._is_guilty(assignment) else again).append(assignment)
         return Death(tuple(again), tuple(given_up))
 
     def _is_guilty(self, assignment: Assignment) -> bool:
-        """Whether so many deaths are the task's doing, by what happened to the others since the first."""
+        """Whether so many deaths are the task's doing, by what happened to other workers lately."""
         if assignment.kills < MAX_KILLS:
             return False
-        others = self._died - assignment.calm - assignment.kills
+        others = len(self._died) - assignment.kills
         return others < max(len(self.workers), 1) or assignment.kills >= MOST_KILLS
 
     def forget(self, name: str) -> Death:

@@ -5,7 +5,18 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.roster import DEPTH, FIRST_LEASE, LEASE_FLOOR, MAX_KILLS, MOST_KILLS, Assignment, Death, Roster, Standing
+from cluster.roster import (
+    DEPTH,
+    FIRST_LEASE,
+    LATELY,
+    LEASE_FLOOR,
+    MAX_KILLS,
+    MOST_KILLS,
+    Assignment,
+    Death,
+    Roster,
+    Standing,
+)
 
 
 def work(job: str = "job", expected: float = 2.0) -> Assignment:
@@ -74,7 +85,7 @@ def test_the_task_that_ran_is_blamed_and_the_one_behind_it_only_runs_alone() -> 
     ran, waited = work(), work()
     for task in (ran, waited):
         roster.assign(roster.workers["w"], task, 0.0)
-    death = roster.died("w")
+    death = roster.died("w", 0.0)
     assert death.again == (ran, waited)
     assert (ran.kills, waited.kills) == (1, 0)
     assert ran.alone
@@ -94,7 +105,7 @@ def test_a_task_that_killed_three_workers_is_quarantined_and_not_before() -> Non
     for kills in range(1, MAX_KILLS + 1):
         roster = ready("w")
         roster.assign(roster.workers["w"], task, 0.0)
-        death = roster.died("w")
+        death = roster.died("w", 0.0)
         assert task.kills == kills
         assert (task in death.quarantined) == (kills == MAX_KILLS)
         assert (task in death.again) == (kills < MAX_KILLS)
@@ -106,7 +117,7 @@ def lost(roster: Roster, task: Assignment, now: float) -> Death:
     roster.meet({*roster.workers, name}, now)
     roster.proved(name)
     roster.assign(roster.workers[name], task, now)
-    return roster.died(name)
+    return roster.died(name, now)
 
 
 def test_a_task_gets_more_tries_where_the_other_workers_die_as_well() -> None:
@@ -118,15 +129,24 @@ def test_a_task_gets_more_tries_where_the_other_workers_die_as_well() -> None:
         lost(roster, work(), kills + 0.5)
 
 
-def test_deaths_from_before_its_own_are_no_excuse_and_few_among_many_workers_are_none_either() -> None:
+def test_a_task_that_comes_while_workers_die_all_the_time_has_that_excuse_from_the_beginning() -> None:
+    task, roster = work(), Roster()
+    roster.meet({"other"}, 0.0)
+    lost(roster, work(), 0.0)
+    for kills in range(1, MOST_KILLS + 1):
+        death = lost(roster, task, float(kills))
+        assert (task in death.quarantined) == (kills == MOST_KILLS)
+
+
+def test_deaths_of_long_ago_are_no_excuse_and_few_among_many_workers_are_none_either() -> None:
     task, roster = work(), Roster()
     for number in range(20):
         lost(roster, work(), float(number))
     roster.meet({f"other{number}" for number in range(10)}, 20.0)
     for kills in range(1, MAX_KILLS + 1):
-        death = lost(roster, task, 20.0 + kills)
+        death = lost(roster, task, 20.0 + LATELY + kills)
         assert (task in death.quarantined) == (kills == MAX_KILLS)
-        lost(roster, work(), 20.5 + kills)
+        lost(roster, work(), 20.5 + LATELY + kills)
 
 
 def test_a_node_that_was_taken_away_blames_nobody() -> None:
@@ -177,7 +197,7 @@ def test_whatever_happens_only_ready_workers_with_room_are_offered(steps: list[t
         elif what == "f" and worker and worker.held:
             roster.finished(name, worker.held[0], 1.0)
         elif what == "d":
-            roster.died(name)
+            roster.died(name, 0.0)
         elif what == "r":
             roster.retire(name)
         elif what == "x":

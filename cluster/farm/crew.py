@@ -63,10 +63,10 @@ class Crew:
     def meet(self, now: float, look_for_hung: bool) -> Iterator[Quarantined]:
         """See who has come and who has gone."""
         for name in self.roster.meet(self.pool.members(), now):
-            yield from self._bury(name)
+            yield from self._bury(name, now)
         self._end_what_nobody_needs(now)
         for name in self.roster.overdue(now) if look_for_hung else ():
-            yield from self._bury(name, hung=True)
+            yield from self._bury(name, now, hung=True)
             self.pool.kill(name)
         for worker in self.roster.to_prove():
             if not self._golden_questions:
@@ -132,10 +132,10 @@ class Crew:
         self.lost.extend(self.roster.retire(outcome.worker))
         self.pool.kill(outcome.worker, broken=f"golden block {outcome.assignment.task.number}: {wrong}")
 
-    def _bury(self, name: str, hung: bool = False) -> Iterator[Quarantined]:
+    def _bury(self, name: str, now: float, hung: bool = False) -> Iterator[Quarantined]:
         departure = self.pool.departure(name)
         reason = "it did not answer" if hung else departure.reason
-        death = self.roster.died(name) if hung or departure.blame else self.roster.forget(name)
+        death = self.roster.died(name, now) if hung or departure.blame else self.roster.forget(name)
         log.warning("worker %s is gone: %s", name, reason, extra={"worker": name})
         for assignment in death.again:
             log.warning("a block runs again, alone", extra=names_of(assignment, name))
