@@ -15,6 +15,7 @@ import httpx
 from pydantic import TypeAdapter, ValidationError
 
 from cluster.farm.status import FarmStatus
+from cluster.pauses import doubled
 from cluster.scheduling import Priority
 from cluster.schemas import Model
 from cluster.service_models import (
@@ -38,7 +39,7 @@ URL_VARIABLE, TOKEN_VARIABLE, TOKEN_FILE_VARIABLE = "GAMMONFARM_URL", "GAMMONFAR
 PRIORITY_VARIABLE = "GAMMONFARM_PRIORITY"
 TRIES, STREAM_TRIES = 8, 30
 """Of a call (about twelve seconds: an API that died is back by then), and in a row of a stream (more than a minute)."""
-_LONGEST_PAUSE = 5.0
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
 _LONGEST_ASKED = 30.0
 _WORTH_SAYING = 4
 """Failures in a row after which it is said that the farm is away."""
@@ -210,6 +211,11 @@ def submission(
     return found if priority is None else found | {"priority": priority.value}
 
 
+def place_of(url: str) -> str:
+    """A farm's URL as it may be shown: without a password."""
+    return url.rpartition("@")[2]
+
+
 def check_url(url: str) -> str:
     """
     Raises:
@@ -220,7 +226,7 @@ def check_url(url: str) -> str:
     except (httpx.InvalidURL, ValueError):
         parsed = httpx.URL("")
     if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise InputError(URL_VARIABLE, url.rpartition("@")[2], "http://host:port or https://host:port")
+        raise InputError(URL_VARIABLE, place_of(url), "http://host:port or https://host:port")
     return url
 
 
@@ -279,18 +285,18 @@ def pause_or_give_up(failures: int, tries: int, error: Exception, url: str) -> f
     if failures >= tries:
         raise away(url, error) from error
     if failures == _WORTH_SAYING:
-        log.warning("the farm at %s can't answer now, trying again (%s)", url.rpartition("@")[2], error)
+        log.warning("the farm at %s can't answer now, trying again (%s)", place_of(url), error)
     asked = min(error.seconds, _LONGEST_ASKED) if isinstance(error, ComeBackError) else 0.0
     return max(pause_of(failures - 1), asked)
 
 
 def pause_of(number: int) -> float:
-    return float(min(0.2 * 2**number, _LONGEST_PAUSE)) * (0.5 + 0.5 * random.random())
+    return doubled(_FIRST_PAUSE, number, _LONGEST_PAUSE) * (0.5 + 0.5 * random.random())
 
 
 def away(url: str, error: Exception) -> InfrastructureError:
     """What is said in the end. A farm that answered says itself why it is away."""
-    place = url.rpartition("@")[2]
+    place = place_of(url)
     if isinstance(error, InfrastructureError):
         return InfrastructureError(f"the farm at {place}: {error}")
     why = str(error) or type(error).__name__

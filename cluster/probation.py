@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cluster.pauses import doubled
+
 FIRST_PAUSE, LONGEST_PAUSE = 30.0, 3600.0
 """Seconds."""
 
@@ -21,7 +23,7 @@ class _Record:
 
     @property
     def pause(self) -> float:
-        return min(FIRST_PAUSE * 2.0 ** min(self.failures - 1, 16), LONGEST_PAUSE)
+        return doubled(FIRST_PAUSE, self.failures - 1, LONGEST_PAUSE)
 
 
 class Probation:

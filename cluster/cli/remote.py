@@ -186,8 +186,9 @@ def _watch(client: Client, job: JobView) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    place = os.environ.get(URL_VARIABLE, "").rpartition("@")[2]
-    print(f"gammonfarm: job {job.id} on {place}", file=sys.stderr)
+    from cluster.client_calls import place_of
+
+    print(f"gammonfarm: job {job.id} on {place_of(os.environ.get(URL_VARIABLE, ''))}", file=sys.stderr)
     with Progress(
         BarColumn(bar_width=16),
         TextColumn("{task.completed:,}/{task.total:,}"),

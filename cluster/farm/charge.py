@@ -6,6 +6,7 @@ import logging
 import random
 
 from cluster.ledger import Ledger
+from cluster.pauses import doubled
 from engine.errors import InfrastructureError
 
 log = logging.getLogger(__name__)
@@ -60,8 +61,8 @@ class Patience:
         if self._since is None:
             self._since = now
             log.warning("the ledger is away: %s", error)
-        pause = min(_FIRST_PAUSE * 2**self._pauses, _LONGEST_PAUSE)
-        self._pauses += pause < _LONGEST_PAUSE
+        pause = doubled(_FIRST_PAUSE, self._pauses, _LONGEST_PAUSE)
+        self._pauses += 1
         self._again_at = now + pause * (0.5 + 0.5 * self._random.random())
         self.failures += 1
 

@@ -14,13 +14,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from cluster.pauses import doubled
 from engine.errors import InputError
 
 log = logging.getLogger(__name__)
 
 PARENT_VARIABLE = "GAMMONFARM_PARENT"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
-_MOST_DOUBLED = 6
 _STEADY = 30.0
 _STOP_SECONDS = 40.0
 USER_MISTAKE = 2
@@ -71,8 +71,8 @@ class Supervisor:
         part.process = None
         if code == USER_MISTAKE:
             return code
-        part.failures = 0 if now - part.started > _STEADY else min(part.failures + 1, _MOST_DOUBLED)
-        pause = min(_FIRST_PAUSE * 2**part.failures, _LONGEST_PAUSE)
+        part.failures = 0 if now - part.started > _STEADY else part.failures + 1
+        pause = doubled(_FIRST_PAUSE, part.failures, _LONGEST_PAUSE)
         part.again_at = now + pause
         log.warning("%s has ended (%s) and is started again in %.1f s", part.name, code, pause)
         return None
