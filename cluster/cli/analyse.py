@@ -6,7 +6,7 @@ import enum
 import logging
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -25,9 +25,6 @@ from cluster.cli.options import (
     chosen_nets,
     tell,
 )
-
-if TYPE_CHECKING:
-    pass
 
 log = logging.getLogger(__name__)
 NO_BOOK = "none"

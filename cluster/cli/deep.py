@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -25,9 +25,6 @@ from cluster.cli.options import (
     tell,
     warn_about_match,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 def deep(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import logging
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cluster.cli.options import JsonOption, print_json, tell
+from cluster.scheduling import Priority
+from cluster.store import JobKind, JobState
 
 if TYPE_CHECKING:
     from cluster.client import Client
@@ -20,35 +21,6 @@ log = logging.getLogger(__name__)
 jobs = typer.Typer(name="jobs", help="Look at the jobs of a farm, and change them.", no_args_is_help=True)
 
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="Id of a job.")]
-
-
-class StateName(enum.Enum):
-    """States of jobs."""
-
-    QUEUED = "queued"
-    RUNNING = "running"
-    DONE = "done"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-
-class KindName(enum.Enum):
-    """Kinds of jobs."""
-
-    ROLLOUT = "rollout"
-    DEEP = "deep"
-    EVALUATE = "evaluate"
-    ANALYSE = "analyse"
-    BOOK = "book"
-    TRAIN = "train"
-
-
-class PriorityName(enum.Enum):
-    """Classes of jobs."""
-
-    INTERACTIVE = "interactive"
-    NORMAL = "normal"
-    BULK = "bulk"
 
 
 def farm() -> Client:
@@ -68,8 +40,8 @@ def farm() -> Client:
 
 @jobs.command("list")
 def list_jobs(
-    state: Annotated[StateName | None, typer.Option("--state", help="Only jobs in this state.")] = None,
-    kind: Annotated[KindName | None, typer.Option("--kind", help="Only jobs of this kind.")] = None,
+    state: Annotated[JobState | None, typer.Option("--state", help="Only jobs in this state.")] = None,
+    kind: Annotated[JobKind | None, typer.Option("--kind", help="Only jobs of this kind.")] = None,
     client: Annotated[str | None, typer.Option("--client", metavar="NAME", help="Only jobs of this client.")] = None,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, max=500, help="At most so many.")] = 20,
     json: JsonOption = False,
@@ -77,13 +49,11 @@ def list_jobs(
     """List jobs, those created last first."""
     from cluster.cli.render_farm import show_jobs
     from cluster.service_models import JobPage
-    from cluster.store import JobKind, JobState
 
-    chosen = (JobState(state.value) if state else None, JobKind(kind.value) if kind else None)
     with farm() as connection:
-        page = connection.jobs(*chosen, client=client, limit=limit)
+        page = connection.jobs(state, kind, client=client, limit=limit)
         while page.before is not None and len(page.jobs) < limit:
-            more = connection.jobs(*chosen, client=client, before=page.before, limit=limit - len(page.jobs))
+            more = connection.jobs(state, kind, client=client, before=page.before, limit=limit - len(page.jobs))
             page = JobPage(jobs=page.jobs + more.jobs, before=more.before)
     if json:
         print_json(page)
@@ -96,7 +66,6 @@ def show(job: JobArgument, json: JsonOption = False) -> None:
     """Say how a job is, and its answer once it is there."""
     from cluster.cli.render_farm import show_job
     from cluster.client import FarmError
-    from cluster.store import JobState
 
     with farm() as connection:
         view = connection.job(job)
@@ -161,14 +130,12 @@ def extend(
 @jobs.command("priority")
 def change_priority(
     job: JobArgument,
-    priority: Annotated[PriorityName, typer.Argument(metavar="CLASS", help="interactive, normal or bulk.")],
+    priority: Annotated[Priority, typer.Argument(metavar="CLASS", help="interactive, normal or bulk.")],
     json: JsonOption = False,
 ) -> None:
     """Move a job to another class: they share the workers 100 : 10 : 1."""
-    from cluster.scheduling import Priority
-
     with farm() as connection:
-        _shown(connection.prioritise(job, Priority(priority.value)), json)
+        _shown(connection.prioritise(job, priority), json)
 
 
 def status(json: JsonOption = False) -> None:
