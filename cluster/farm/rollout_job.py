@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
 from cluster import planner
 from cluster.farm.desk import Desk, check_cube_names
 from cluster.farm.kinds import Cost, Piece, Size, the_change
@@ -17,14 +15,12 @@ from cluster.scheduling import Priority
 from cluster.schemas import MAX_TRIALS, Provenance, RolloutRequest, RolloutResult, Timing
 from cluster.store import JobKind, Store, TrialRange
 from cluster.versions import versions
+from engine.analysis.position_type import PositionType, position_type
 from engine.board import pips
 from engine.errors import InputError
 from engine.rollout import RESULT_VERSION
 from workers.rollout import rollout_workers
 from workers.tasks import RolloutOutput, RolloutTask
-
-_HOME = 6
-"""The farthest point of a home board."""
 
 
 class RolloutKind:
@@ -177,10 +173,10 @@ def _likeness(question: RolloutQuestion) -> str:
     """
     settings, board = question.settings, question.position.board
     length = sum(pips(board)).bit_length()
-    last, first_of_other = np.flatnonzero(board > 0).max(initial=0), np.flatnonzero(board < 0).min(initial=25)
-    contact, home = last > first_of_other, last <= _HOME < len(board) - 1 - _HOME <= first_of_other
+    type_ = position_type(board)
+    ends = (type_.has_contact, type_ is PositionType.BEAR_OFF)
     played = (settings.level, settings.truncate, settings.variance_reduction, settings.cube is not None)
-    return " ".join(map(str, ("trials", question.net, *played, length, settings.uses_bearoff, contact, home)))
+    return " ".join(map(str, ("trials", question.net, *played, length, settings.uses_bearoff, *ends)))
 
 
 def _report(
