@@ -84,10 +84,10 @@ class Desk:
 
     def evaluator(self, net: str, checkers: int | None) -> Evaluator:
         """A net with the databases (None: without). Only for use by one thread at a time: hold `quiet`."""
-        key = (self.nets(net).digest, checkers)
+        nets = self.nets(net)  # once: a name can come to mean another net
+        key = (nets.digest, checkers)
         with self._quiet:
             if key not in self._evaluators:
-                nets = self.nets(net)
                 found = Evaluator(nets) if checkers is None else Evaluator(nets, self.databases(checkers).arrays)
                 self._evaluators[key] = found
             self._evaluators.move_to_end(key)
